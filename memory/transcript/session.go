@@ -1,0 +1,172 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// A Session is the record of one conversation: sessions/<id>.json.
+type Session struct {
+	ID        string // UUIDv7, the file's stem
+	CreatedAt string // RFC 3339 UTC with milliseconds
+	UpdatedAt string // likewise; stamped by each save
+	CWD       string // absolute physical path of the folder it was begun in
+	Provider  string // wire protocol: "anthropic" or "openai"
+	Model     string
+	Title     string
+
+	InputTokens  int64    // sum over finished turns
+	OutputTokens int64    // likewise
+	CostUSD      *float64 // nil when the model's price is not known
+
+	Notebook json.RawMessage // {"todos": [...]}; empty when there is none
+	Messages []*Message
+
+	extra []member // top-level members we do not know
+}
+
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// ParseSession reads a record. It fails, naming the member, when data is not a
+// JSON object with the required members.
+func ParseSession(data []byte) (*Session, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, errors.Join(errors.New("not a JSON object"), err)
+	}
+	s := &Session{}
+	required := map[string]any{
+		"id": &s.ID, "createdAt": &s.CreatedAt, "updatedAt": &s.UpdatedAt, "cwd": &s.CWD,
+		"provider": &s.Provider, "model": &s.Model, "title": &s.Title, "messages": &s.Messages,
+	}
+	optional := map[string]any{
+		"inputTokens": (*tokens)(&s.InputTokens), "outputTokens": (*tokens)(&s.OutputTokens),
+		"costUsd": &s.CostUSD, "notebook": &s.Notebook,
+	}
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		name := t.(string)
+		target, ok := required[name]
+		if ok {
+			delete(required, name)
+		} else if target, ok = optional[name]; !ok {
+			s.extra = append(s.extra, member{name: name})
+			target = &s.extra[len(s.extra)-1].value
+		}
+		if err := dec.Decode(target); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	if dec.More() {
+		return nil, errors.New("data after the record")
+	}
+	for name := range required {
+		return nil, fmt.Errorf("%s is missing", name)
+	}
+	return s, nil
+}
+
+// MarshalJSON writes the record compact, in the terminal tool's member order,
+// then the members it did not know.
+func (s *Session) MarshalJSON() ([]byte, error) {
+	size := 512
+	for _, m := range s.Messages {
+		size += len(m.raw) + 1
+	}
+	b := make([]byte, 0, size)
+	field := func(name, v string) {
+		b = append(b, `,"`+name+`":`...)
+		b = append(b, quote(v)...)
+	}
+	b = append(append(b, `{"id":`...), quote(s.ID)...)
+	field("createdAt", s.CreatedAt)
+	field("updatedAt", s.UpdatedAt)
+	field("cwd", s.CWD)
+	field("provider", s.Provider)
+	field("model", s.Model)
+	field("title", s.Title)
+	b = fmt.Appendf(b, `,"inputTokens":%d,"outputTokens":%d,"messages":[`, s.InputTokens, s.OutputTokens)
+	for i, m := range s.Messages {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, m.raw...)
+	}
+	b = append(b, ']')
+	if len(s.Notebook) > 0 {
+		b = append(append(b, `,"notebook":`...), s.Notebook...)
+	}
+	if s.CostUSD != nil {
+		v, err := json.Marshal(*s.CostUSD)
+		if err != nil {
+			return nil, fmt.Errorf("costUsd: %w", err)
+		}
+		b = append(append(b, `,"costUsd":`...), v...)
+	}
+	for _, m := range s.extra {
+		b = append(append(b, ','), quote(m.name)...)
+		b = append(append(b, ':'), m.value...)
+	}
+	return append(b, '}'), nil
+}
+
+// MakeTitle returns the title the terminal tool gives messages: the first user
+// message, cut to 60 UTF-16 units and "..." when longer, never inside a
+// character; "untitled" when there is none.
+func MakeTitle(messages []*Message) string {
+	for _, m := range messages {
+		if m.Role != RoleUser {
+			continue
+		}
+		if m.Text == "" {
+			break
+		}
+		if cut := Cut(m.Text, 60); cut != m.Text {
+			return cut + "..."
+		}
+		return m.Text
+	}
+	return "untitled"
+}
+
+// Cut returns the longest prefix of s of at most n UTF-16 units.
+func Cut(s string, n int) string {
+	for i, r := range s {
+		n--
+		if r > 0xFFFF {
+			n--
+		}
+		if n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// tokens is a count that a JavaScript program may have stored as any number.
+type tokens int64
+
+func (t *tokens) UnmarshalJSON(data []byte) error {
+	var f float64
+	if err := json.Unmarshal(data, &f); err != nil {
+		return err
+	}
+	if f < 0 || f > math.MaxInt64/2 {
+		return fmt.Errorf("%v is not a count", f)
+	}
+	*t = tokens(f)
+	return nil
+}
