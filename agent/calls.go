@@ -1,0 +1,341 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"shiro/agent/permission"
+	"shiro/agent/provider"
+	"shiro/agent/tool"
+	"shiro/memory/transcript"
+)
+
+// A call is one tool call of a step on its way to a result.
+type call struct {
+	part    transcript.Part
+	live    *liveItem
+	tool    *tool.Tool
+	verdict permission.Verdict
+
+	approval *Approval // set when the user was asked
+	stored   string    // the id of the request in the transcript; empty without one
+	outcome  Outcome
+	done     bool // out is what came of it
+	out      transcript.Output
+	kept     bool // its result is in the transcript
+}
+
+// runStep closes the items of a response, carries out its calls and puts both
+// into the transcript, whole. It returns the number of calls.
+func (s *Session) runStep(t *turn, res *provider.Response) int {
+	calls := s.closeResponse(t, res)
+	for _, c := range calls {
+		if why, bad := res.Malformed[c.part.ToolCallID]; bad {
+			s.finish(t, c, failure("the arguments of this call cannot be used: "+why+". Send them again as one JSON object."))
+			continue
+		}
+		s.decide(t, c)
+	}
+	s.runFree(t, calls)
+	s.propose(t, calls)
+
+	parts := make([]transcript.Part, 0, len(res.Parts))
+	next := 0
+	for _, p := range res.Parts {
+		parts = append(parts, p)
+		if p.Type == transcript.TypeToolCall {
+			parts[len(parts)-1] = calls[next].part
+			parts = append(parts, calls[next].request()...)
+			next++
+		}
+	}
+	step := []*transcript.Message{transcript.Assistant(parts...)}
+	if results := sameStep(calls); len(results) > 0 {
+		step = append(step, transcript.Tool(results...))
+	}
+	s.commit(step...)
+	s.runAsked(t, calls)
+	return len(calls)
+}
+
+// resumeSuspended begins a turn for approvals that were open when the process
+// that asked them ended.
+func (s *Session) resumeSuspended() {
+	if len(pending(s.rec.Messages)) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.beginLocked(s.newTurn(Prompt{}, turnID(len(s.turnIDs)), ByResume))
+}
+
+// runPending asks again for the open calls of the last response, in the
+// transcript already, and carries out what is approved.
+func (s *Session) runPending(t *turn, open map[string]string) {
+	var calls []*call
+	s.mu.Lock()
+	for i := len(s.rec.Messages) - 1; ; i-- {
+		m := s.rec.Messages[i]
+		if m.Role == transcript.RoleTool {
+			continue
+		}
+		for k, p := range m.Parts {
+			if stored, ok := open[p.ToolCallID]; ok && p.Type == transcript.TypeToolCall {
+				l := &liveItem{item: s.toolItem(itemID(i, k), t.id, p), part: k}
+				s.live = append(s.live, l)
+				calls = append(calls, &call{part: p, live: l, stored: stored})
+			}
+		}
+		break
+	}
+	s.mu.Unlock()
+	for _, c := range calls {
+		s.decide(t, c)
+		if c.verdict.Decision == permission.Allow {
+			c.verdict = permission.Verdict{Reason: "It was waiting when the session was closed."}
+		}
+	}
+	s.propose(t, calls)
+	s.runAsked(t, calls)
+}
+
+// closeResponse completes the items of a response and returns its calls, with
+// ids no other call of the conversation has.
+func (s *Session) closeResponse(t *turn, res *provider.Response) []*call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var calls []*call
+	for i, p := range res.Parts {
+		l := s.liveLocked(i)
+		switch p.Type {
+		case transcript.TypeText, transcript.TypeReasoning:
+			if p.Text == "" {
+				continue
+			}
+			if l == nil {
+				l = s.addLiveLocked(i, Item{Turn: t.id, Kind: Kind(p.Type)})
+				s.publishLocked(t.id, ItemStarted{l.item})
+			}
+			l.item.Text, l.item.Status = p.Text, Completed
+			s.publishLocked(t.id, ItemCompleted{l.item})
+		case transcript.TypeToolCall:
+			known := l != nil
+			if !known {
+				l = s.addLiveLocked(i, Item{})
+			}
+			if s.usedLocked(p.ToolCallID, calls) {
+				if why, bad := res.Malformed[p.ToolCallID]; bad {
+					res.Malformed[fmt.Sprintf("%s_%d", p.ToolCallID, len(s.rec.Messages))] = why
+				}
+				p.ToolCallID = fmt.Sprintf("%s_%d", p.ToolCallID, len(s.rec.Messages))
+			}
+			p.Input = object(p.Input)
+			l.item = s.toolItem(l.item.ID, t.id, p)
+			if known {
+				s.publishLocked(t.id, ItemUpdated{l.item})
+			} else {
+				s.publishLocked(t.id, ItemStarted{l.item})
+			}
+			calls = append(calls, &call{part: p, live: l})
+		}
+	}
+	return calls
+}
+
+// usedLocked reports whether the conversation has a call with that id: some
+// servers count from zero in every response.
+func (s *Session) usedLocked(id string, calls []*call) bool {
+	if slices.ContainsFunc(calls, func(c *call) bool { return c.part.ToolCallID == id }) {
+		return true
+	}
+	for _, m := range s.rec.Messages {
+		if m.Role != transcript.RoleAssistant {
+			continue
+		}
+		for i := range m.Parts {
+			if m.Parts[i].Type == transcript.TypeToolCall && m.Parts[i].ToolCallID == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// decide asks the guard and the rules about c. What they refuse is done.
+func (s *Session) decide(t *turn, c *call) {
+	c.tool = s.tool(c.part.ToolName)
+	if c.tool == nil {
+		s.finish(t, c, failure(s.unknownTool(c.part.ToolName)))
+		return
+	}
+	s.mu.Lock()
+	c.verdict = s.decideLocked(c.tool.Name, c.live.item.Shown)
+	s.mu.Unlock()
+	if c.verdict.Decision == permission.Deny {
+		s.finish(t, c, transcript.Output{Type: transcript.OutputDenied, Text: c.verdict.Reason})
+	}
+}
+
+func (s *Session) decideLocked(name string, subject tool.Subject) permission.Verdict {
+	grants := [][]permission.Rule{s.grants, s.agent.granted(s.CWD)}
+	if s.running != nil {
+		grants = append(grants, s.running.grants)
+	}
+	return s.setup.Policy.Decide(s.permissionCall(s.tool(name), subject), grants...)
+}
+
+// runFree carries out what may run unasked: calls that change nothing at once
+// and together, calls that change something one after the other, as far as no
+// earlier one waits for the user.
+func (s *Session) runFree(t *turn, calls []*call) {
+	var wg sync.WaitGroup
+	var ordered []*call
+	waiting := false
+	for _, c := range calls {
+		switch {
+		case c.done:
+		case c.verdict.Decision != permission.Allow:
+			waiting = true
+		case t.ctx.Err() != nil:
+		case !c.tool.Mutates:
+			wg.Go(func() { s.execute(t, c) })
+		case !waiting:
+			ordered = append(ordered, c)
+		}
+	}
+	for _, c := range ordered {
+		if t.ctx.Err() == nil {
+			s.execute(t, c)
+		}
+	}
+	wg.Wait()
+}
+
+// propose works out what the calls that need an answer would do, and asks.
+func (s *Session) propose(t *turn, calls []*call) {
+	var asked []*Approval
+	for _, c := range calls {
+		if c.done || c.verdict.Decision == permission.Allow || t.ctx.Err() != nil {
+			continue
+		}
+		var edit *tool.Edit
+		if c.tool.Propose != nil {
+			var err error
+			if edit, err = s.proposal(t, c); err != nil {
+				s.finish(t, c, failure(err.Error()))
+				continue
+			}
+		}
+		a := s.newApproval(t, c)
+		if edit != nil {
+			a.setEdit(edit)
+		}
+		c.approval = a
+		asked = append(asked, a)
+	}
+	if len(asked) > 0 {
+		s.raise(asked...)
+	}
+}
+
+// runAsked waits for the answers in the order of the calls and carries out
+// what was allowed; then it puts answers and results into the transcript.
+func (s *Session) runAsked(t *turn, calls []*call) {
+	var responses, results []transcript.Part
+	refused := false
+	for _, c := range calls {
+		if c.kept {
+			continue
+		}
+		switch {
+		case c.done:
+		case t.ctx.Err() != nil && c.approval == nil:
+			s.finish(t, c, failure("the user interrupted the turn before this call ran."))
+		case c.approval == nil && refused:
+			s.finish(t, c, failure("not run, because the user refused an earlier call of the same step."))
+		case c.approval == nil:
+			s.execute(t, c)
+		default:
+			s.runApproved(t, c)
+			refused = refused || c.outcome != Allowed
+		}
+		if c.stored != "" {
+			responses = append(responses, c.response())
+		}
+		results = append(results, transcript.Result(c.part, c.out, false))
+	}
+	var step []*transcript.Message
+	if len(responses) > 0 {
+		step = append(step, transcript.Tool(responses...))
+	}
+	if len(results) > 0 {
+		step = append(step, transcript.Tool(results...))
+	}
+	s.commit(step...)
+}
+
+// commit appends the messages of a step; its closed items are theirs now.
+func (s *Session) commit(messages ...*transcript.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(messages) > 0 {
+		s.rec.Messages = append(s.rec.Messages, messages...)
+		s.saveLocked()
+	}
+	s.live = slices.DeleteFunc(s.live, func(l *liveItem) bool {
+		return l.item.Status != Pending && l.item.Status != InProgress
+	})
+}
+
+// request is what stands after the call in the transcript: the request for
+// approval when the user is asked, or one that a rule has answered.
+func (c *call) request() []transcript.Part {
+	denied := c.verdict.Decision == permission.Deny
+	switch {
+	case c.approval != nil:
+	case denied:
+		c.stored = storedID(approvalID(""))
+	default:
+		return nil
+	}
+	return []transcript.Part{{
+		Type: transcript.TypeApprovalRequest, ToolCallID: c.part.ToolCallID, ApprovalID: c.stored, Automatic: denied,
+	}}
+}
+
+func (c *call) response() transcript.Part {
+	p := transcript.Part{Type: transcript.TypeApprovalResponse, ApprovalID: c.stored, Approved: c.outcome == Allowed}
+	if !p.Approved {
+		p.Reason = c.out.Text
+	}
+	return p
+}
+
+// sameStep returns the results of the calls that did not wait for the user.
+func sameStep(calls []*call) []transcript.Part {
+	var parts []transcript.Part
+	for _, c := range calls {
+		if !c.done || c.approval != nil {
+			continue
+		}
+		if c.stored != "" {
+			parts = append(parts, c.response())
+		}
+		parts = append(parts, transcript.Result(c.part, c.out, true))
+		c.kept = true
+	}
+	return parts
+}
+
+func failure(text string) transcript.Output {
+	return transcript.Output{Type: transcript.OutputErrorText, Text: "Error: " + text}
+}
+
+func (s *Session) unknownTool(name string) string {
+	var names []string
+	for _, t := range s.tools {
+		names = append(names, t.Name)
+	}
+	return fmt.Sprintf("there is no tool %q. The tools are: %s.", name, joinNearest(name, names))
+}

@@ -1,0 +1,147 @@
+package tool
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"shiro/memory/transcript"
+)
+
+// limit is the length of a result in UTF-16 units, as the terminal tool counts.
+const limit = 30_000
+
+// A report is a result under construction. It keeps what fits and counts the rest.
+type report struct {
+	b       strings.Builder
+	units   int
+	dropped int
+	notes   []string
+}
+
+func (r *report) add(s string) {
+	if r.dropped == 0 {
+		fits := transcript.Cut(s, limit-r.units)
+		r.units += units(fits)
+		r.b.WriteString(plain(fits))
+		s = s[len(fits):]
+	}
+	r.dropped += units(s)
+}
+
+func (r *report) addf(format string, args ...any) { r.add(fmt.Sprintf(format, args...)) }
+
+// full reports whether nothing more will be kept.
+func (r *report) full() bool { return r.dropped > 0 }
+
+// note puts a remark after the text, where no cut reaches it.
+func (r *report) note(remark string) { r.notes = append(r.notes, remark) }
+
+func (r *report) String() string {
+	if r.dropped > 0 {
+		fmt.Fprintf(&r.b, "\n... [truncated %d chars]", r.dropped)
+		r.dropped = 0
+	}
+	for _, remark := range r.notes {
+		r.b.WriteString("\n[" + remark + "]")
+	}
+	r.notes = nil
+	return r.b.String()
+}
+
+// clip is s as a result: plain and of limited length. A text that a report or
+// a command made, notice and all, is left as it is.
+func clip(s string) string {
+	if len(s) <= limit || units(s) <= limit+noticeRoom {
+		return plain(s)
+	}
+	var r report
+	r.add(s)
+	return r.String()
+}
+
+// noticeRoom is more than a notice and remarks take.
+const noticeRoom = 400
+
+// plain is s as valid UTF-8 without NUL.
+func plain(s string) string {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
+	}
+	return s
+}
+
+// units counts the UTF-16 units of s.
+func units[T string | []byte](s T) int {
+	n := 0
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= 0xF0:
+			n += 2
+		case c < 0x80 || c >= 0xC0:
+			n++
+		}
+	}
+	return n
+}
+
+// visible is s on one line, with everything that would not show escaped.
+func visible(s string) string {
+	s = strings.Join(strings.Fields(plain(s)), " ")
+	hidden := func(r rune) bool { return !unicode.IsPrint(r) || unicode.Is(unicode.Variation_Selector, r) }
+	if strings.IndexFunc(s, hidden) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			fmt.Fprintf(&b, "\\u{%x}", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+const titleLength = 60
+
+// title is a title of a verb and what it acts on.
+func title(verb, what string) string {
+	room := titleLength - len(verb) - 1
+	what = visible(what)
+	if utf8.RuneCountInString(what) > room {
+		what = string([]rune(what)[:room-1]) + "…"
+	}
+	return strings.TrimSpace(verb + " " + what)
+}
+
+// pathTitle is title for a path, of which the end says more than the beginning.
+func pathTitle(verb, path string) string {
+	room := titleLength - len(verb) - 1
+	path = visible(filepath.ToSlash(path))
+	if runes := []rune(path); len(runes) > room {
+		path = "…" + string(runes[len(runes)-room+1:])
+	}
+	return strings.TrimSpace(verb + " " + path)
+}
+
+// excerpt is s, shortened, for a message.
+func excerpt(s string) string {
+	if cut := transcript.Cut(s, 60); cut != s {
+		return cut + "…"
+	}
+	return s
+}
+
+// count is n and a noun, in the plural unless n is 1.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

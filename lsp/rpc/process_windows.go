@@ -1,0 +1,17 @@
+package rpc
+
+import "golang.org/x/sys/windows"
+
+// alive tells whether pid runs.
+func alive(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	h, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
+	if err != nil {
+		return false
+	}
+	defer windows.CloseHandle(h)
+	event, err := windows.WaitForSingleObject(h, 0)
+	return err == nil && event == uint32(windows.WAIT_TIMEOUT)
+}

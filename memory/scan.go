@@ -1,0 +1,351 @@
+package memory
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"shiro/memory/transcript"
+)
+
+// A scanned is what List knows of one file, good while the file keeps its size
+// and modification time. It does not change once made.
+type scanned struct {
+	Info
+	file  recordFile
+	whole bool  // the messages were read too
+	err   error // no record
+}
+
+const (
+	// headSize is how much of a file is read to learn what stands before the
+	// messages. Records as both programs write them have it all there.
+	headSize     = 4 << 10
+	previewUnits = 120
+)
+
+// scanAll looks at the beginnings of files and returns those that hold a record.
+func (s *Store) scanAll(files []recordFile) []*scanned {
+	all := make([]*scanned, len(files))
+	s.mu.Lock()
+	for i, f := range files {
+		all[i] = s.scanned[f.id]
+	}
+	s.mu.Unlock()
+	each(len(files), func(i int) {
+		if c, f := all[i], files[i]; c == nil || !sameStat(c.file.info, f.info) {
+			all[i] = s.scan(f, false)
+		}
+	})
+	known := make(map[string]*scanned, len(all))
+	var found []*scanned
+	for _, c := range all {
+		known[c.file.id] = c
+		if c.err == nil {
+			found = append(found, c)
+		}
+	}
+	s.mu.Lock()
+	s.scanned = known
+	s.mu.Unlock()
+	return found
+}
+
+// scanWhole puts in place of each element of batch one whose messages were read.
+func (s *Store) scanWhole(batch []*scanned) {
+	each(len(batch), func(i int) {
+		if !batch[i].whole {
+			batch[i] = s.scan(batch[i].file, true)
+		}
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range batch {
+		s.scanned[c.file.id] = c
+	}
+}
+
+func (s *Store) scan(file recordFile, whole bool) *scanned {
+	c := &scanned{file: file}
+	if !validID(file.id) {
+		c.err = errors.New("not named by a session id")
+		return c
+	}
+	p := recordScan{info: &c.Info}
+	c.whole, c.err = p.file(s.recordPath(file.id), whole)
+	c.ID = file.id
+	c.UpdatedAt = changeTime(p.updatedAt, file.info.ModTime(), s.now())
+	if t, err := time.Parse(time.RFC3339, p.createdAt); err == nil {
+		c.CreatedAt = t
+	} else {
+		c.CreatedAt = c.UpdatedAt
+	}
+	return c
+}
+
+// A recordScan reads a record without building it. It accepts what
+// transcript.ParseSession accepts, and more: messages are only counted.
+type recordScan struct {
+	info                     *Info
+	id, createdAt, updatedAt string
+	seen                     int    // required members before the messages
+	text                     []byte // the last text met in a message, a JSON string
+	part                     []byte
+}
+
+const requiredBeforeMessages = 7
+
+// file reads the file at path: all of it, or only its beginning when that tells
+// enough and the end of the file is where it should be. It returns which.
+func (p *recordScan) file(path string, whole bool) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	head := make([]byte, headSize)
+	n, err := io.ReadFull(f, head)
+	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		return false, err
+	}
+	head = withoutMark(head[:n])
+	if n == headSize && !whole && endsLikeRecord(f, head) && p.record(bytes.NewReader(head), true) == nil {
+		return false, nil
+	}
+	*p = recordScan{info: p.info}
+	return true, p.record(io.MultiReader(bytes.NewReader(head), f), false)
+}
+
+// endsLikeRecord reports whether f is a printed object that is not cut off: in
+// one, only the last brace stands at the beginning of a line.
+func endsLikeRecord(f *os.File, head []byte) bool {
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	var tail [4]byte
+	if _, err := f.ReadAt(tail[:], info.Size()-int64(len(tail))); err != nil {
+		return false
+	}
+	return bytes.HasPrefix(head, []byte("{\n")) && bytes.HasSuffix(bytes.TrimSpace(tail[:]), []byte("}")) &&
+		bytes.Contains(tail[:], []byte("\n}"))
+}
+
+// record reads the object in r, up to its messages when headOnly.
+func (p *recordScan) record(r io.Reader, headOnly bool) error {
+	*p.info = Info{}
+	d := jsontext.NewDecoder(r, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if err := open(d, '{'); err != nil {
+		return err
+	}
+	messages := false
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		key := name.String()
+		if key == "messages" {
+			if headOnly {
+				if p.seen < requiredBeforeMessages {
+					return io.ErrUnexpectedEOF
+				}
+				return open(d, '[')
+			}
+			messages = true
+		}
+		if err := p.member(d, key); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	if _, err := d.ReadToken(); err != io.EOF {
+		return errors.New("data after the record")
+	}
+	if p.seen < requiredBeforeMessages || !messages {
+		return errors.New("a member is missing")
+	}
+	p.info.Preview = preview(p.text)
+	return nil
+}
+
+func (p *recordScan) member(d *jsontext.Decoder, key string) error {
+	var text *string
+	switch key {
+	case "id":
+		text = &p.id
+	case "createdAt":
+		text = &p.createdAt
+	case "updatedAt":
+		text = &p.updatedAt
+	case "cwd":
+		text = &p.info.CWD
+	case "provider":
+		text = &p.info.Provider
+	case "model":
+		text = &p.info.Model
+	case "title":
+		text = &p.info.Title
+	case "inputTokens":
+		return count(d, &p.info.InputTokens)
+	case "outputTokens":
+		return count(d, &p.info.OutputTokens)
+	case "costUsd":
+		return p.cost(d)
+	case "messages":
+		return p.messages(d)
+	default:
+		return d.SkipValue()
+	}
+	t, err := read(d, '"')
+	if err != nil {
+		return err
+	}
+	*text = t.String()
+	p.seen++
+	return nil
+}
+
+func (p *recordScan) cost(d *jsontext.Decoder) error {
+	if d.PeekKind() == 'n' {
+		return d.SkipValue()
+	}
+	t, err := read(d, '0')
+	if err != nil {
+		return err
+	}
+	f, err := t.Float()
+	p.info.CostUSD = &f
+	return err
+}
+
+func (p *recordScan) messages(d *jsontext.Decoder) error {
+	if err := open(d, '['); err != nil {
+		return err
+	}
+	for d.PeekKind() == '{' {
+		p.info.Messages++
+		if err := p.message(d); err != nil {
+			return err
+		}
+	}
+	_, err := read(d, ']')
+	return err
+}
+
+func (p *recordScan) message(d *jsontext.Decoder) error {
+	return members(d, func(name []byte) error {
+		switch string(name) {
+		case `"role"`:
+			role, err := d.ReadValue()
+			if string(role) == `"user"` {
+				p.info.Turns++
+			}
+			return err
+		case `"content"`:
+			if d.PeekKind() == '[' {
+				return p.parts(d)
+			}
+			v, err := d.ReadValue()
+			p.text = append(p.text[:0], v...)
+			return err
+		}
+		return d.SkipValue()
+	})
+}
+
+func (p *recordScan) parts(d *jsontext.Decoder) error {
+	if err := open(d, '['); err != nil {
+		return err
+	}
+	for d.PeekKind() == '{' {
+		isText := false
+		p.part = p.part[:0]
+		err := members(d, func(name []byte) error {
+			switch string(name) {
+			case `"type"`:
+				v, err := d.ReadValue()
+				isText = string(v) == `"text"`
+				return err
+			case `"text"`:
+				v, err := d.ReadValue()
+				p.part = append(p.part, v...)
+				return err
+			}
+			return d.SkipValue()
+		})
+		if err != nil {
+			return err
+		}
+		if isText && len(p.part) > 0 {
+			p.text, p.part = p.part, p.text
+		}
+	}
+	_, err := read(d, ']')
+	return err
+}
+
+// members reads an object. It calls value with each name, still quoted and good
+// until d is used again, and value must read what the name stands for.
+func members(d *jsontext.Decoder, value func(name []byte) error) error {
+	if err := open(d, '{'); err != nil {
+		return err
+	}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		if err := value(name); err != nil {
+			return err
+		}
+	}
+	_, err := read(d, '}')
+	return err
+}
+
+func open(d *jsontext.Decoder, kind jsontext.Kind) error {
+	_, err := read(d, kind)
+	return err
+}
+
+// read reads a token, which must be of that kind.
+func read(d *jsontext.Decoder, kind jsontext.Kind) (jsontext.Token, error) {
+	t, err := d.ReadToken()
+	if err == nil && t.Kind() != kind {
+		err = fmt.Errorf("%v where %v should be", t.Kind(), kind)
+	}
+	return t, err
+}
+
+func count(d *jsontext.Decoder, n *int64) error {
+	t, err := read(d, '0')
+	if err != nil {
+		return err
+	}
+	f, err := t.Float()
+	if f < 0 {
+		return fmt.Errorf("%v is not a count", f)
+	}
+	*n = int64(f)
+	return err
+}
+
+// preview is the beginning of text, a JSON string, on one line.
+func preview(text []byte) string {
+	if len(text) == 0 {
+		return ""
+	}
+	// Invalid text comes out with replacement characters, which will do here.
+	b, _ := jsontext.AppendUnquote(nil, text)
+	line := strings.Join(strings.Fields(oneLine(transcript.Cut(string(b), 4*previewUnits))), " ")
+	return transcript.Cut(line, previewUnits)
+}
