@@ -44,14 +44,24 @@ func newDocuments(apply func(context.Context, *protocol.ApplyWorkspaceEditParams
 	return &documents{apply: apply, open: make(map[string]*document)}
 }
 
-func (d *documents) didOpen(_ context.Context, p *protocol.DidOpenTextDocumentParams) error {
-	path, ok := pathOf(string(p.TextDocument.URI))
+// didOpenParams keep the URI as the editor spells it, so that an edit names the
+// document in the editor's own words; protocol's type respells it.
+type didOpenParams struct {
+	TextDocument struct {
+		URI     string `json:"uri"`
+		Version int32  `json:"version"`
+		Text    string `json:"text"`
+	} `json:"textDocument"`
+}
+
+func (d *documents) didOpen(_ context.Context, p *didOpenParams) error {
+	path, ok := pathOf(p.TextDocument.URI)
 	if !ok {
 		return nil // untitled: and the like are no files
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.open[path] = &document{uri: p.TextDocument.URI, version: p.TextDocument.Version, text: p.TextDocument.Text, changed: make(chan struct{})}
+	d.open[path] = &document{uri: uri.URI(p.TextDocument.URI), version: p.TextDocument.Version, text: p.TextDocument.Text, changed: make(chan struct{})}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -122,6 +123,74 @@ func (s *Store) Latest(cwd string) (string, error) {
 		return "", fmt.Errorf("in %s: %w", cwd, ErrNotFound)
 	}
 	return l.Sessions[0].ID, nil
+}
+
+// A scanned is what List knows of one file, good while the file keeps its size
+// and modification time. It does not change once made.
+type scanned struct {
+	Info
+	file  recordFile
+	whole bool  // the messages were read too
+	err   error // no record
+}
+
+// scanAll looks at the beginnings of files and returns those that hold a record.
+func (s *Store) scanAll(files []recordFile) []*scanned {
+	all := make([]*scanned, len(files))
+	s.mu.Lock()
+	for i, f := range files {
+		all[i] = s.scanned[f.id]
+	}
+	s.mu.Unlock()
+	each(len(files), func(i int) {
+		if c, f := all[i], files[i]; c == nil || !sameStat(c.file.info, f.info) {
+			all[i] = s.scan(f, false)
+		}
+	})
+	known := make(map[string]*scanned, len(all))
+	var found []*scanned
+	for _, c := range all {
+		known[c.file.id] = c
+		if c.err == nil {
+			found = append(found, c)
+		}
+	}
+	s.mu.Lock()
+	s.scanned = known
+	s.mu.Unlock()
+	return found
+}
+
+// scanWhole puts in place of each element of batch one whose messages were read.
+func (s *Store) scanWhole(batch []*scanned) {
+	each(len(batch), func(i int) {
+		if !batch[i].whole {
+			batch[i] = s.scan(batch[i].file, true)
+		}
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range batch {
+		s.scanned[c.file.id] = c
+	}
+}
+
+func (s *Store) scan(file recordFile, whole bool) *scanned {
+	c := &scanned{file: file}
+	if !validID(file.id) {
+		c.err = errors.New("not named by a session id")
+		return c
+	}
+	p := recordScan{info: &c.Info}
+	c.whole, c.err = p.file(s.recordPath(file.id), whole)
+	c.ID = file.id
+	c.UpdatedAt = changeTime(p.updatedAt, file.info.ModTime(), s.now())
+	if t, err := time.Parse(time.RFC3339, p.createdAt); err == nil {
+		c.CreatedAt = t
+	} else {
+		c.CreatedAt = c.UpdatedAt
+	}
+	return c
 }
 
 func (c *scanned) matches(query string) bool {

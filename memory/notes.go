@@ -52,7 +52,7 @@ func (n *Notes) Remember(kind, text string) (string, error) {
 	if given == "" {
 		return "", errors.New("the text to remember is empty")
 	}
-	if what := findSecret(text); what != "" {
+	if what := findSecret(given); what != "" {
 		return "", fmt.Errorf("not stored: the text seems to hold %s, and memories are plain text that goes into later prompts. Say where the secret is kept instead", what)
 	}
 	stored := transcript.Cut(given, noteUnits)

@@ -277,6 +277,7 @@ func TestSecretsAreRefused(t *testing.T) {
 		"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n",
 		"db is postgres://admin:hunter2@db.example/app, read only",
 		"clone https://me:pa@ss@git.example/x",
+		"use sk-\u200bproj-\u200b" + strings.Repeat("abcdefg1", 5),
 		"token `ghp_" + strings.Repeat("a1B2", 9) + "`",
 		"OPENAI_API_KEY=sk-proj-" + strings.Repeat("abcdefg1", 5),
 		"id AKIAABCDEFGHIJKLMN12",
@@ -359,6 +360,7 @@ func TestDamagedNotesAreEmptyAndPutAside(t *testing.T) {
 	} {
 		n := newStore(t).Notes("/p")
 		write(t, n.path, c.content)
+		age(t, n.path)
 		if got := texts(t, n); !cmp.Equal(got, c.want) {
 			t.Errorf("%q: %v", c.content, got)
 		}

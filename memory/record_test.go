@@ -111,6 +111,7 @@ func TestLoadNamesTheFault(t *testing.T) {
 		"missing":  {strings.Replace(text, `"cwd"`, `"cmd"`, 1), "cwd is missing"},
 	} {
 		write(t, s.recordPath(id), c.content)
+		age(t, s.recordPath(id))
 		_, _, err := s.Load(id)
 		mustFail(t, err, c.want)
 		mustFail(t, err, s.recordPath(id))

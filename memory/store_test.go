@@ -49,6 +49,15 @@ func write(t testing.TB, path, content string) {
 	}
 }
 
+// age makes the file one that nobody is just writing.
+func age(t testing.TB, path string) {
+	t.Helper()
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func content(t testing.TB, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -163,14 +172,11 @@ func TestNewID(t *testing.T) {
 func TestLeftoversOfKilledProcessesAreRemoved(t *testing.T) {
 	s := newStore(t)
 	n := s.Notes("/p")
-	old := time.Now().Add(-2 * tempAge)
 	for _, dir := range []string{s.recordDir(), n.dir} {
 		for _, name := range []string{".shiro-123.tmp", ".shiro-young.tmp", ".other.tmp", ".shiro-not-ours"} {
 			write(t, filepath.Join(dir, name), "{")
 			if name != ".shiro-young.tmp" {
-				if err := os.Chtimes(filepath.Join(dir, name), old, old); err != nil {
-					t.Fatal(err)
-				}
+				age(t, filepath.Join(dir, name))
 			}
 		}
 	}

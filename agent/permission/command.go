@@ -98,7 +98,13 @@ func (r *reader) start(i int, s starter, words []Word, redirs []*syntax.Redirect
 			r.opaque("input becomes part of a script: " + c.Text)
 		}
 	}
-	r.command(inner, redirs)
+	if r.inner++; r.inner > maxInner {
+		r.opaque("too many commands that start another")
+		r.hide(texts(inner))
+	} else {
+		r.command(inner, redirs)
+	}
+	r.inner--
 }
 
 // shell reads a shell that is started with a script: as an argument, from a

@@ -40,7 +40,7 @@ func guard(s *Script) string {
 		if c.deletes {
 			return deleteReason
 		}
-		if why := refusal(c.normal); why != "" {
+		if why := refusal(c.normal[0], c.normal[1:]); why != "" {
 			return why
 		}
 		if dropsData(strings.Join(c.normal, " ")) {
@@ -74,9 +74,8 @@ func guarded(name string) bool {
 	return strings.HasPrefix(name, "mkfs.")
 }
 
-// refusal judges one command: its base name and the words after it.
-func refusal(argv []string) string {
-	name, args := argv[0], argv[1:]
+// refusal judges one command by its base name and the words after it.
+func refusal(name string, args []string) string {
 	switch {
 	case !guarded(name):
 	case name == "rm":

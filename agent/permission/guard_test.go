@@ -48,7 +48,7 @@ func TestGuardLetsPass(t *testing.T) {
 		`git commit -m "rm -rf"`, `echo "rm -rf x"`, "echo rm -rf x", "grep -rn 'rm -rf' .", "man rm", "rm -- -rf", "rm -i x", "cat <<'EOF'\nrm -rf x\nEOF", "# rm -rf x",
 		"git rm -r x", "docker rm -f c", "npm rm -f x", "find . -name '*.pyc' -delete", "find . -name rm",
 		"git reset HEAD x", "git reset --soft HEAD~1", "git clean -n", "git push", "git push -u origin x", "git push --tags", "git log --format=%f", "git branch -d x", "git branch", "git commit -m 'git push --force'",
-		"cat droptable.sql", "./drop_table.sh", "npm run drop-table", "echo drop the table", "rails g model Drop table:string", "truncate -s 0 x",
+		"cat droptable.sql", "./drop_table.sh", "npm run drop-table", "echo drop the table", "truncate -s 0 x",
 		"dd if=x of=y", "dd if=x of=/dev/null", "cat x > /dev/null", "cat x | dd of=y", "chmod 755 x", "chmod 1777 x", "ls 777",
 		"echo shutdown", "git commit -m 'halt on error'", "npm run reboot", "systemctl status x",
 		"curl https://x", "curl https://x | jq .", "curl https://x > y", "curl https://x; sh y", "wget https://x && sh y", "bash -c 'curl https://x'", "echo curl | sh -c 'cat'",

@@ -19,7 +19,13 @@ func rough(text string) []Command {
 func roughWords(part string) []Word {
 	var words []Word
 	for _, f := range strings.Fields(part) {
-		if f = strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(f); f != "" {
+		f = strings.Map(func(r rune) rune {
+			if r == '"' || r == '\'' || r == '\\' {
+				return -1
+			}
+			return r
+		}, f)
+		if f != "" {
 			words = append(words, Word{Source: f, Text: f})
 		}
 	}
@@ -47,24 +53,34 @@ func roughRefusal(text string) string {
 		}
 	}
 	for _, c := range rough(text) {
-		for i := range c.Words {
-			// The words after this bound matter to no rule, and looking at all
-			// of them for each word would make long lines slow.
-			words := c.Words[i:min(len(c.Words), i+200)]
-			tail := Command{Words: words, normal: normal(words[:1])}
-			if !guarded(tail.normal[0]) {
+		for i, w := range c.Words {
+			name := w.name()
+			if !guarded(name) {
 				continue
 			}
-			tail.normal = normal(words)
-			if tail.normal[0] == "git" {
-				readGit(&tail)
+			// Bounded, or a long line of such words would take its square.
+			args := c.normal[i+1 : min(i+200, len(c.normal))]
+			if name == "git" {
+				args = afterOptions(args)
 			}
-			if why := refusal(tail.normal); why != "" {
+			if why := refusal(name, args); why != "" {
 				return why
 			}
 		}
 	}
 	return ""
+}
+
+// afterOptions drops git's own options.
+func afterOptions(args []string) []string {
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		n := 1
+		if args[0] == "-C" || args[0] == "-c" {
+			n = min(2, len(args))
+		}
+		args = args[n:]
+	}
+	return args
 }
 
 func roughlyPiped(text string) bool {

@@ -41,12 +41,13 @@ type entry struct {
 }
 
 func newEntry(r Rule, source string) entry {
-	e := entry{Rule: r, source: source, folded: fold(r.Pattern), canonical: canonical(strings.Fields(r.Pattern))}
+	e := entry{Rule: r, source: source, folded: fold(r.Pattern)}
+	if wild(r.Tool, ShellTool) {
+		e.canonical = canonical(strings.Fields(r.Pattern))
+	}
 	if r.Decision == Deny && !e.any() {
-		e.samples = []string{
-			strings.NewReplacer("*", "", "?", "x").Replace(r.Pattern),
-			strings.NewReplacer("*", "x", "?", "x").Replace(r.Pattern),
-		}
+		one := strings.ReplaceAll(r.Pattern, "?", "x")
+		e.samples = []string{strings.ReplaceAll(one, "*", ""), strings.ReplaceAll(one, "*", "x")}
 	}
 	return e
 }
@@ -108,6 +109,10 @@ func last(table []entry, tool, subject string, match func(*entry, string) bool) 
 // wild reports whether the pattern covers the whole of s. On a mismatch only
 // the latest * is widened, which bounds the work by the product of the lengths.
 func wild(pattern, s string) bool {
+	// Most rules end in a suffix that most subjects do not have.
+	if n := len(pattern); n > 0 && pattern[n-1] != '*' && pattern[n-1] != '?' && (s == "" || s[len(s)-1] != pattern[n-1]) {
+		return false
+	}
 	p, i, star, mark := 0, 0, -1, 0
 	for i < len(s) {
 		switch {

@@ -14,7 +14,7 @@ import (
 const (
 	maxScript  = 64 << 10 // bytes
 	maxNesting = 400      // open brackets
-	maxInner   = 8        // scripts within scripts, functions within functions
+	maxInner   = 8        // scripts within scripts, starters of starters, functions within functions
 	maxDirs    = 8        // directories moved to
 )
 

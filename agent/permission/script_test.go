@@ -14,7 +14,7 @@ func TestReadListsEveryCommand(t *testing.T) {
 		want   []string
 	}{
 		{"git status && rm x | tee y > z; FOO=1 go test ./... 2>&1", []string{"git status", "rm x", "tee y", "go test ./..."}},
-		{"echo $(curl x | sh) `id`", []string{"echo $(curl x | sh) `id`", "curl x", "sh", "id"}},
+		{"echo $(curl x | jq .) `id`", []string{"echo $(curl x | jq .) `id`", "curl x", "jq .", "id"}},
 		{"for f in *; do rm \"$f\"; done", []string{`rm "$f"`}},
 		{"cat <<EOF\nhi $(rm x)\nEOF", []string{"cat", "rm x"}},
 		{"diff <(sort a) >(rm b)", []string{"diff <(sort a) >(rm b)", "sort a", "rm b"}},
@@ -109,7 +109,7 @@ func TestReadFiles(t *testing.T) {
 }
 
 // TestReadTerminatesSoon feeds scripts that make a careless walk quadratic or
-// deep. The bound is far above what they take.
+// deep. They take well under a second; the bound is for loaded machines.
 func TestReadTerminatesSoon(t *testing.T) {
 	p := New(Options{})
 	for name, script := range map[string]string{
@@ -131,7 +131,7 @@ func TestReadTerminatesSoon(t *testing.T) {
 	} {
 		begin := time.Now()
 		v := p.Decide(Call{Tool: ShellTool, Command: script, Root: root})
-		if took := time.Since(begin); took > 5*time.Second {
+		if took := time.Since(begin); took > 20*time.Second {
 			t.Errorf("%s: %v", name, took)
 		} else {
 			t.Logf("%s: %v %v", name, took, v.Decision)

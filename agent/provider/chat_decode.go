@@ -57,10 +57,8 @@ func (c *chatReader) read(data []byte) (last bool, err error) {
 	if !decodes(data, &chunk) {
 		return false, notJSON(data)
 	}
-	if len(chunk.Error) > 0 && string(chunk.Error) != "null" {
-		if err, ok := streamError(data); ok {
-			return false, err
-		}
+	if isSet(chunk.Error) {
+		return false, streamError(data)
 	}
 	for _, u := range [...]*chatUsage{chunk.Groq.Usage, chunk.Usage} {
 		if u != nil && u.Prompt+u.Completion > 0 {

@@ -88,7 +88,7 @@ func errorFromBody(b []byte) *Error {
 	if len(message) == 0 {
 		message = shape.Detail
 	}
-	if len(shape.Error) > 0 && string(shape.Error) != "null" {
+	if isSet(shape.Error) {
 		message = shape.Error
 		var inner struct {
 			Message json.RawMessage `json:"message"`
@@ -126,7 +126,7 @@ type errorFields struct {
 // plain is a JSON value as text: strings unquoted, null empty, a list of
 // validation errors as "place: message" each.
 func plain(raw json.RawMessage) string {
-	if len(raw) == 0 || string(raw) == "null" {
+	if !isSet(raw) {
 		return ""
 	}
 	var s string
@@ -181,12 +181,9 @@ func decodes(data []byte, v any) bool {
 }
 
 // streamError is the error that a server reports inside an answer that began
-// with success. ok is false when data reports none.
-func streamError(data []byte) (e *Error, ok bool) {
-	e = errorFromBody(data)
-	if e.Message == "" && e.Code == "" && e.Status == 0 {
-		return nil, false
-	}
+// with success.
+func streamError(data []byte) *Error {
+	e := errorFromBody(data)
 	if e.Message == "" {
 		e.Message = excerpt(string(data))
 	}
@@ -194,8 +191,19 @@ func streamError(data []byte) (e *Error, ok bool) {
 		e.Code = "" // the type of the event that brought it
 	}
 	e.classify()
-	return e, true
+	return e
 }
+
+// reportsError reports whether data is an object with an error in it. Some
+// servers put a null there with every event.
+func reportsError(data []byte) bool {
+	var w struct {
+		Error json.RawMessage `json:"error"`
+	}
+	return decodes(data, &w) && isSet(w.Error)
+}
+
+func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 func notJSON(data []byte) *Error {
 	return &Error{Kind: KindCut, Message: "the stream is damaged: an event is not JSON: " + excerpt(string(data))}

@@ -103,9 +103,7 @@ func (r *responsesReader) read(data []byte) (last bool, err error) {
 	case "response.failed", "response.cancelled":
 		return false, failure(ev.Response)
 	case "error":
-		if err, ok := streamError(data); ok {
-			return false, err
-		}
+		return false, streamError(data)
 	}
 	return false, nil
 }
@@ -292,8 +290,8 @@ func (r *responsesReader) ending(raw json.RawMessage) {
 func failure(raw json.RawMessage) *Error {
 	var w responsesState
 	decodes(raw, &w)
-	if err, ok := streamError(w.Error); ok {
-		return err
+	if isSet(w.Error) {
+		return streamError(w.Error)
 	}
 	return &Error{Kind: KindServer, Message: "the server ended the response as failed and gave no reason"}
 }

@@ -134,11 +134,9 @@ func (e *events) emit() {
 		return
 	}
 	namesError := data[0] == '{' && bytes.HasPrefix(bytes.TrimLeft(data[1:], " \t"), []byte(`"error"`))
-	if isError || namesError {
-		if err, ok := streamError([]byte(mask(string(data), e.secret))); ok {
-			e.err = err
-			return
-		}
+	if isError || namesError && reportsError(data) {
+		e.err = streamError([]byte(mask(string(data), e.secret)))
+		return
 	}
 	e.out = append(e.spare[:0], "data: "...)
 	if namesError {
@@ -159,8 +157,8 @@ func (e *events) ending(err error) error {
 	if len(stray) == 0 {
 		return &Error{Kind: KindCut, Message: "the server answered with success but sent nothing"}
 	}
-	if reported, ok := streamError(stray); ok {
-		return reported
+	if reportsError(stray) || errorFromBody(stray).Message != "" {
+		return streamError(stray)
 	}
 	what := "text"
 	switch {

@@ -186,7 +186,7 @@ func TestSH05HugeOutput(t *testing.T) {
 	}{
 		{"seq 1 2000000", "\n1\n2\n3\n", "\n1999999\n2000000", line.Len()},
 		{"yes | head -c 200000000", "\ny\ny\n", "y\ny", 200_000_000},
-		{"head -c 5000000 /dev/zero | tr '\\0' x; echo end", "\nxxx", "xxx\nend", 5_000_004},
+		{"head -c 5000000 /dev/zero | tr '\\0' x; echo end", "\nxxx", "xxxend", 5_000_004},
 		{"seq 1 2000000 >&2; echo out", "stdout:\nout\n\nstderr:\n1\n", "\n2000000", line.Len()},
 	} {
 		t.Run(tt.command, func(t *testing.T) {
@@ -257,12 +257,15 @@ func TestOutputIsStreamed(t *testing.T) {
 	got := map[string]string{}
 	step := make(chan struct{}, 1)
 	done := make(chan error, 1)
-	if err := syscall.Mkfifo(k.path("go"), 0o600); err != nil {
-		t.Fatal(err)
+	gates := []string{k.path("gate1"), k.path("gate2")}
+	for _, gate := range gates {
+		if err := syscall.Mkfifo(gate, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	go func() {
 		_, err := k.tools["bash"].Run(t.Context(), Call{
-			Input: encode(t, object{"command": `echo first; cat go; printf '\360\237'; cat go; printf '\230\200'; echo err >&2`}),
+			Input: encode(t, object{"command": `echo first; cat gate1; printf '\360\237'; cat gate2; printf '\230\200'; echo err >&2`}),
 			Output: func(channel, text string) {
 				if !utf8.ValidString(text) {
 					t.Errorf("a split character: %q", text)
@@ -275,8 +278,8 @@ func TestOutputIsStreamed(t *testing.T) {
 		done <- err
 	}()
 	<-step // only now may the command go on
-	for range 2 {
-		if err := os.WriteFile(k.path("go"), nil, 0); err != nil {
+	for _, gate := range gates {
+		if err := os.WriteFile(gate, nil, 0); err != nil {
 			t.Fatal(err)
 		}
 	}

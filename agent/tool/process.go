@@ -12,7 +12,7 @@ import (
 
 const (
 	// patience is how long an interrupted command has to end by itself.
-	patience = 40 * time.Millisecond
+	patience = 30 * time.Millisecond
 	// A killed process is gone when the system has got round to it.
 	killRounds = 100
 	killPause  = time.Millisecond
@@ -23,6 +23,8 @@ type process struct {
 	cmd   *exec.Cmd
 	mark  string        // a variable that only its processes have in their environment
 	ended chan struct{} // closed when the shell has ended
+
+	known []int         // its processes, seen while it ran
 
 	read  chan struct{} // closed when all output was read
 	pipes []*os.File    // our ends
@@ -87,7 +89,10 @@ func (p *process) closePipes() {
 }
 
 // end stops the command and everything it started, and waits until it is gone.
+// Who belongs to it is looked up first: with a parent that has ended, a child
+// may have nothing left to be known by.
 func (p *process) end() {
+	p.known = family(p.cmd.Process.Pid, p.mark, nil)
 	interrupt(p.cmd.Process.Pid)
 	select {
 	case <-p.ended:
@@ -100,7 +105,7 @@ func (p *process) end() {
 // kill ends what is left of the command, and waits until it is gone.
 func (p *process) kill() {
 	for range killRounds {
-		if !kill(p.cmd.Process.Pid, p.mark) {
+		if !kill(p.cmd.Process.Pid, p.mark, p.known) {
 			return
 		}
 		time.Sleep(killPause)

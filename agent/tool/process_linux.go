@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
-// family is the processes that descend from pid or have mark, a variable's
-// "name=value", in their environment. A process that left the group, and even
-// one whose parent has ended, is found by one or the other. The dead do not count.
-func family(pid int, mark string) []int {
+// family is the processes that are known, have mark, a variable's "name=value",
+// in their environment, or descend from pid or one of those. So one that left
+// the group, or whose parent has ended, is found too. The dead do not count.
+func family(pid int, mark string, known []int) []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -32,7 +33,7 @@ func family(pid int, mark string) []int {
 			continue
 		}
 		parents[p] = parent
-		if p == pid || marked(name, mark) {
+		if p == pid || slices.Contains(known, p) || marked(name, mark) {
 			members = append(members, p)
 		}
 	}

@@ -24,13 +24,12 @@ func isolate(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: tru
 // interrupt asks the group of the process pid to end.
 func interrupt(pid int) { _ = unix.Kill(-pid, unix.SIGINT) }
 
-// kill ends the group of pid and every process that descends from it or has
-// mark in its environment. It reports whether it found any of the latter, which
-// may take a moment to be gone. What is left of a group says nothing: it may be
-// the dead that nobody collects.
-func kill(pid int, mark string) bool {
+// kill ends the group of pid and its family. It reports whether there was any
+// of the family, which may take a moment to be gone. What is left of a group
+// says nothing: it may be the dead that nobody collects.
+func kill(pid int, mark string, known []int) bool {
 	_ = unix.Kill(-pid, unix.SIGKILL)
-	members := family(pid, mark)
+	members := family(pid, mark, known)
 	for _, p := range members {
 		_ = unix.Kill(p, unix.SIGKILL)
 	}

@@ -172,3 +172,6 @@ func (c config) findProvider(ctx context.Context, env lookup, client *http.Clien
 	r.Notices = append(r.Notices, fmt.Sprintf("no model is configured: using %s, the first one of %s", r.Model, r.Name))
 	return r, nil
 }
+
+// ErrorKind is the kind that an editor is told.
+func (*noKeyError) ErrorKind() string { return "auth_required" }

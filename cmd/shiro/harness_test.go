@@ -296,3 +296,15 @@ func (w *world) strict() {
 		w.t.Errorf("the model server refused %v", v)
 	}
 }
+
+// waitRecord waits until the stored conversation holds the text.
+func (w *world) waitRecord(session, text string) {
+	w.t.Helper()
+	path := filepath.Join(w.home, ".shiro-neko", "sessions", session+".json")
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if b, err := os.ReadFile(path); err == nil && strings.Contains(string(b), text) {
+			return
+		}
+	}
+	w.t.Fatalf("%s never held %q", path, text)
+}
