@@ -61,7 +61,7 @@ func TestErrorsInsideAGoodAnswer(t *testing.T) {
 		"error is text":      {Chat, event(`{"error":"worker full"}`), Error{Message: "worker full", Kind: KindServer}},
 		"beside the choices": {Chat, event(`{"id":"x","choices":[{"delta":{},"finish_reason":"error"}],"error":{"code":400,"message":"bad"}}`), Error{Status: 400, Message: "bad", Kind: KindBad}},
 		"event named error":  {Chat, "event: error\n" + event(`{"message":"worker full"}`), Error{Message: "worker full", Kind: KindServer}},
-		"behind the end":     {Chat, event(`{"error":{"message":"the input is too long: maximum context length is 10 tokens"}}`), Error{Message: "the input is too long: maximum context length is 10 tokens", Kind: KindOverflow}},
+		"too long":           {Chat, event(`{"error":{"message":"the input is too long: maximum context length is 10 tokens"}}`), Error{Message: "the input is too long: maximum context length is 10 tokens", Kind: KindOverflow}},
 		"failed": {Responses, event(`{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"worker full"}}}`),
 			Error{Code: "server_error", Message: "worker full", Kind: KindServer}},
 		"failed, quota": {Responses, event(`{"type":"response.failed","response":{"error":{"code":"insufficient_quota","message":"pay"}}}`),

@@ -46,7 +46,7 @@ func networkError(req *http.Request, err error) *Error {
 	switch {
 	case errors.As(err, &cert):
 		e.Code, e.Message = codeCertificate, certificateTrouble(host, cert)
-	case errors.As(err, &record):
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		e.Code, e.Message = codeCertificate, host+" does not speak TLS: is the base URL http:// rather than https://?"
 	case errors.As(err, &op) && op.Op == "proxyconnect" || strings.Contains(err.Error(), "Proxy Authentication"):
 		e.Code, e.Message = codeProxy, fmt.Sprintf("no way to %s: %v", host, bare(err))

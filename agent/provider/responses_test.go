@@ -72,14 +72,14 @@ func TestResponsesStreamsInEveryShape(t *testing.T) {
 			want: []string{"text Hello"},
 		},
 		"the last event only": {body: completed(`[` + message + `,` + call + `]`), want: []string{"text Hello", "call list {}"}},
-		"everything twice":    {body: itemDone("0", message) + itemDone("1", call) + completed(`[` + message + `,` + call + `]`), want: []string{"text Hello", "call list {}"}},
+		"everything twice":    {body: itemDone("0", message) + itemDone("1", call) + completed(`[`+message+`,`+call+`]`), want: []string{"text Hello", "call list {}"}},
 		"done out of order":   {body: itemDone("1", call) + itemDone("0", message) + completed(`[]`), want: []string{"text Hello", "call list {}"}},
 		"other ids every time": {
 			body: event(`{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"msg_x"}}`) + delta(`"item_id":"msg_y","output_index":0,"delta":"Hel"`) +
 				itemDone("0", strings.Replace(message, "msg_1", "msg_z", 1)) + itemDone("1", call) + completed(`[`+message+`]`),
 			want: []string{"text Hello", "call list {}"},
 		},
-		"always index 0": {body: itemDone("0", message) + itemDone("0", call) + completed(`[` + message + `,` + call + `]`), want: []string{"text Hello", "call list {}"}},
+		"always index 0": {body: itemDone("0", message) + itemDone("0", call) + completed(`[`+message+`,`+call+`]`), want: []string{"text Hello", "call list {}"}},
 		"deltas that were wrong": {
 			body: delta(`"item_id":"msg_1","output_index":0,"delta":"Hxl"`) + itemDone("0", message) + completed(`[]`), want: []string{"text Hello"},
 		},

@@ -24,7 +24,7 @@ type process struct {
 	mark  string        // a variable that only its processes have in their environment
 	ended chan struct{} // closed when the shell has ended
 
-	known []int         // its processes, seen while it ran
+	known []int // its processes, seen while it ran
 
 	read  chan struct{} // closed when all output was read
 	pipes []*os.File    // our ends

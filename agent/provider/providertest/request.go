@@ -24,6 +24,7 @@ type Request struct {
 	Header http.Header
 	Body   []byte
 	At     time.Time
+	From   string // the client's address, one per connection
 
 	API    string // Responses, Chat or Models; "" for an unknown path
 	Kind   string // Main or Side

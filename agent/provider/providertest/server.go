@@ -176,7 +176,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return // the client left while sending
 	}
 	req := Request{
-		Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone(), Body: body, At: time.Now(),
+		Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone(), Body: body, At: time.Now(), From: r.RemoteAddr,
 		API: apiOf(r.Method, r.URL.Path), Kind: Main, Step: -1,
 	}
 	step, no, n := s.admit(&req)

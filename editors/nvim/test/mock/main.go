@@ -24,7 +24,7 @@ func script() []model.Step {
 		model.Reply(model.Reasoning("look first"), model.Call("read_file", args{"path": "greet.sh"}), check),
 		model.Reply(
 			// Slow enough to arrive in more than one piece.
-			model.Text("The word after é漢😀 is wrong, in two places.").Chunk(4).Rate(50),
+			model.Text("The word after é漢😀 is wrong, twice.").Chunk(4).Rate(50),
 			model.Call("edit_file", args{"path": "greet.sh", "oldString": "goodbye", "newString": "hello", "replaceAll": true}),
 		),
 		check,
