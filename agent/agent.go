@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -99,6 +100,10 @@ func New(ctx context.Context, o Options) *Agent {
 // Create begins a conversation in the folder cwd, with the configured model
 // when model is empty. Nothing is stored before the first prompt.
 func (a *Agent) Create(ctx context.Context, cwd, model string) (*Session, error) {
+	cwd, err := filepath.EvalSymlinks(cwd) // records name folders as the system does
+	if err != nil {
+		return nil, fmt.Errorf("the folder to work in: %w", err)
+	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return nil, fmt.Errorf("making a session id: %w", err)

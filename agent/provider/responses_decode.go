@@ -60,6 +60,7 @@ type responsesReader struct {
 	answer
 	items  []*outputItem
 	event  responsesEvent // reused for the memory in it
+	whole  int            // finished items seen, of every type
 	over   bool
 	origin string
 }
@@ -96,6 +97,7 @@ func (r *responsesReader) read(data []byte) (last bool, err error) {
 	case "response.output_item.added":
 		r.added(ev)
 	case "response.output_item.done":
+		r.whole++
 		r.finished(ev.Item, ev.OutputIndex)
 	case "response.completed", "response.incomplete":
 		r.ending(ev.Response)
@@ -269,8 +271,10 @@ func (r *responsesReader) ending(raw json.RawMessage) {
 	r.over = true
 	var w responsesState
 	decodes(raw, &w)
-	for i, item := range w.Output {
-		r.finished(item, &i)
+	if len(w.Output) != r.whole { // else it only repeats them
+		for i, item := range w.Output {
+			r.finished(item, &i)
+		}
 	}
 	if u := w.Usage; u != nil && u.Input+u.Output > 0 {
 		r.usage = Usage{

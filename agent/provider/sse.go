@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	maxEvent = 64 << 20 // bytes; far above any answer, far below memory
+	maxEvent = 64 << 20 // bytes of one event; far above any answer, far below memory
 	maxStray = 64 << 10 // bytes kept of a body that is no event stream
 )
 
@@ -24,6 +24,7 @@ type events struct {
 
 	out   []byte // what Read has not handed over
 	spare []byte // out's memory
+	limit int    // bytes of an event
 	stray []byte // lines that belong to no event stream, before the first event
 	begun bool   // a line was read
 	seen  bool   // an event was read
@@ -34,7 +35,7 @@ type events struct {
 }
 
 func newEvents(body io.Reader, secret string) *events {
-	return &events{r: bufio.NewReaderSize(body, 32<<10), secret: secret}
+	return &events{r: bufio.NewReaderSize(body, 32<<10), limit: maxEvent, secret: secret}
 }
 
 func (e *events) Read(p []byte) (int, error) {
@@ -71,8 +72,8 @@ func (e *events) next() {
 		case !isField(line) && !e.seen && len(e.stray) < maxStray:
 			e.stray = append(append(e.stray, line...), '\n')
 		}
-		if len(e.data) > maxEvent {
-			err = &Error{Kind: KindBadStream, Message: "an event of the stream is larger than 64 MiB"}
+		if len(e.data) > e.limit {
+			err = &Error{Kind: KindBadStream, Message: "an event of the stream is too large"}
 		} else if err != nil {
 			e.emit()
 		}
@@ -106,7 +107,7 @@ func (e *events) readLine() ([]byte, error) {
 	line, err := e.r.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {
 		e.line = e.line[:0]
-		for err == bufio.ErrBufferFull && len(e.line) <= maxEvent {
+		for err == bufio.ErrBufferFull && len(e.line) <= e.limit {
 			e.line = append(e.line, line...)
 			line, err = e.r.ReadSlice('\n')
 		}

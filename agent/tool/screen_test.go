@@ -12,11 +12,12 @@ import (
 func screened(t *testing.T, text string, n int) (kept, live string) {
 	t.Helper()
 	var s screen
+	var passed strings.Builder
 	s.live = func(part string) bool {
 		if !utf8.ValidString(part) || part == "" {
 			t.Errorf("passed on %q", part)
 		}
-		live += part
+		passed.WriteString(part)
 		return true
 	}
 	for text != "" {
@@ -29,7 +30,7 @@ func screened(t *testing.T, text string, n int) (kept, live string) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return s.kept.text(limit), live
+	return s.kept.text(limit), passed.String()
 }
 
 func TestScreen(t *testing.T) {

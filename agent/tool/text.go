@@ -22,19 +22,20 @@ type report struct {
 }
 
 func (r *report) add(s string) {
-	if r.dropped == 0 {
-		fits := transcript.Cut(s, limit-r.units)
-		r.units += units(fits)
+	n := units(s)
+	if fits := s; r.dropped == 0 {
+		if r.units+n > limit {
+			fits = transcript.Cut(s, limit-r.units)
+		}
+		kept := units(fits)
+		r.units += kept
+		n -= kept
 		r.b.WriteString(plain(fits))
-		s = s[len(fits):]
 	}
-	r.dropped += units(s)
+	r.dropped += n
 }
 
 func (r *report) addf(format string, args ...any) { r.add(fmt.Sprintf(format, args...)) }
-
-// full reports whether nothing more will be kept.
-func (r *report) full() bool { return r.dropped > 0 }
 
 // note puts a remark after the text, where no cut reaches it.
 func (r *report) note(remark string) { r.notes = append(r.notes, remark) }

@@ -10,14 +10,15 @@ import (
 // Who may import whom of ours. A package that is not named may import nothing
 // of ours; cmd/shiro may import everything.
 var mayImport = map[string][]string{
-	"prune":            {"memory/transcript"},
-	"memory":           {"memory/transcript"},
-	"agent/provider":   {"memory/transcript"},
-	"agent/tool":       {"memory/transcript"},
-	"agent/permission": {"memory/transcript"},
-	"agent":            {"agent/provider", "agent/tool", "agent/permission", "prune", "memory/transcript"},
-	"lsp":              {"lsp/rpc", "lsp/protocol", "agent", "agent/tool", "memory/transcript"},
-	"lsp/lsptest":      {"lsp/protocol"},
+	"prune":                  {"memory/transcript"},
+	"memory":                 {"memory/transcript"},
+	"agent/provider":         {"memory/transcript"},
+	"agent/tool":             {"memory/transcript"},
+	"agent/permission":       {"memory/transcript"},
+	"agent":                  {"agent/provider", "agent/tool", "agent/permission", "prune", "memory/transcript"},
+	"lsp":                    {"lsp/rpc", "lsp/protocol", "agent", "agent/tool", "memory/transcript"},
+	"editors/nvim/test/mock": {"agent/provider/providertest"},
+	"lsp/lsptest":            {"lsp/protocol"},
 }
 
 // Each library has one room, so that it can be replaced by editing that one.

@@ -22,7 +22,7 @@ func encode(v any) (json.RawMessage, error) {
 	case json.RawMessage:
 		return v, nil
 	}
-	if ownCodec(reflect.TypeOf(v)) {
+	if isLSP(reflect.TypeOf(v)) {
 		return protocol.Marshal(v)
 	}
 	var buf bytes.Buffer
@@ -40,19 +40,23 @@ func decode(raw []byte, v any) error {
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
 		return nil
-	case ownCodec(reflect.TypeOf(v)):
+	case isLSP(reflect.TypeOf(v)):
 		return protocol.Unmarshal(raw, v)
 	default:
 		return json.Unmarshal(raw, v)
 	}
 }
 
-// ownCodec tells whether t, or what it points to or lists, is for protocol's codec:
-// the types of go.lsp.dev/protocol, whose unions and optional fields encoding/json
-// gets wrong. Ours go through encoding/json, because protocol's codec reads
-// omitempty by other rules.
-func ownCodec(t reflect.Type) bool {
-	for t.Name() == "" {
+// isLSP tells whether t, or what it points to or lists, is a type of
+// go.lsp.dev/protocol, or one made like them, and needs its codec: encoding/json gets
+// their unions and optional fields wrong. Types of our own need encoding/json, since
+// that codec understands omitempty differently.
+func isLSP(t reflect.Type) bool {
+	for {
+		if t.PkgPath() == reflect.TypeFor[protocol.Position]().PkgPath() ||
+			reflect.PointerTo(t).Implements(reflect.TypeFor[jsonv2.UnmarshalerFrom]()) {
+			return true
+		}
 		switch t.Kind() {
 		case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
 			t = t.Elem()
@@ -60,8 +64,6 @@ func ownCodec(t reflect.Type) bool {
 			return false
 		}
 	}
-	return t.PkgPath() == reflect.TypeFor[protocol.Position]().PkgPath() ||
-		reflect.PointerTo(t).Implements(reflect.TypeFor[jsonv2.UnmarshalerFrom]())
 }
 
 // paramsError says where params do not fit, as far as the decoder can tell.

@@ -84,6 +84,22 @@ func TestJ5DuplicateIDWhileRunning(t *testing.T) {
 	})
 }
 
+// TestIDIsFreeOnceAnswered: who has seen an answer may use its id again, though the
+// handler has not quite ended.
+func TestIDIsFreeOnceAnswered(t *testing.T) {
+	seen := make(chan struct{})
+	p := dial(t, Headers, Options{Methods: with(basics(), "linger", Call(func(ctx context.Context, _ *struct{}) (int, error) {
+		Async(ctx)
+		AfterReply(ctx, func() { <-seen })
+		return 1, nil
+	}))})
+	p.send(`{"jsonrpc":"2.0","id":1,"method":"linger"}`)
+	p.expect("1 = 1")
+	p.send(ping1)
+	p.expect(pong1)
+	close(seen)
+}
+
 func TestC1CancelFinishedRequest(t *testing.T) {
 	both(t, func(t *testing.T, f Framing) {
 		p := dial(t, f, Options{})

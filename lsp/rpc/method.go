@@ -10,7 +10,11 @@ import (
 type Methods map[string]Method
 
 // Method handles raw params (nil when absent or null, valid until it returns or
-// calls [Async]) and returns the raw result.
+// calls [Async]) and returns the raw result. Its context ends when it has returned,
+// when the peer cancels the request, and with the connection.
+//
+// An [*Error] is answered as it is, also when wrapped; any other error with -32800
+// if the request was cancelled and -32803 if not, a panic with -32603.
 type Method func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 
 // Call makes a method of a typed handler. Absent and null params are the zero P,
@@ -20,7 +24,7 @@ type Method func(ctx context.Context, params json.RawMessage) (json.RawMessage, 
 // sent as it is.
 func Call[P, R any](f func(context.Context, *P) (R, error)) Method {
 	return func(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
-		p, err := params[P](raw)
+		p, err := decodeParams[P](raw)
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +40,7 @@ func Call[P, R any](f func(context.Context, *P) (R, error)) Method {
 // logged. Sent as a request, it is answered with null. Params are read as by [Call].
 func Notification[P any](f func(context.Context, *P) error) Method {
 	return func(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
-		p, err := params[P](raw)
+		p, err := decodeParams[P](raw)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +48,7 @@ func Notification[P any](f func(context.Context, *P) error) Method {
 	}
 }
 
-func params[P any](raw json.RawMessage) (*P, error) {
+func decodeParams[P any](raw json.RawMessage) (*P, error) {
 	p := new(P)
 	if _, none := any(p).(*struct{}); none {
 		return p, nil

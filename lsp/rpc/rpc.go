@@ -19,6 +19,10 @@
 // Batches are not supported (LSP and ACP both forbid them): each is answered with
 // one -32600 under a null id. The package knows no method but the two
 // cancellations; lifecycle rules come in through [Options.Gate].
+//
+// The main function of a door calls [ClaimStdout] first, then New, [Conn.Run] and
+// [Conn.Close] with a deadline, and then exits: a read of standard input cannot be
+// taken back.
 package rpc
 
 import (
@@ -155,7 +159,7 @@ func (c *Conn) Notify(method string, params any) error {
 
 // NotifyWait is Notify for event streams: while more than 256 KiB is queued it
 // waits, so that its caller can go on joining what comes next. Nothing is lost
-// unless an error is returned.
+// unless an error is returned. It is not for handlers on the read loop.
 func (c *Conn) NotifyWait(ctx context.Context, method string, params any) error {
 	n, err := notification(method, params)
 	if err != nil {

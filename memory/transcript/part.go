@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"encoding/json"
-	"errors"
 	"strconv"
 )
 
@@ -74,77 +73,6 @@ func Result(call Part, out Output, sameStep bool) Part {
 		p.ProviderOptions = call.ProviderOptions
 	}
 	return p
-}
-
-type partJSON struct {
-	Type             string          `json:"type"`
-	Text             string          `json:"text"`
-	ToolCallID       string          `json:"toolCallId"`
-	ToolName         string          `json:"toolName"`
-	Input            json.RawMessage `json:"input"`
-	ProviderExecuted bool            `json:"providerExecuted"`
-	Output           json.RawMessage `json:"output"`
-	ApprovalID       string          `json:"approvalId"`
-	IsAutomatic      bool            `json:"isAutomatic"`
-	Approved         bool            `json:"approved"`
-	Reason           string          `json:"reason"`
-	ProviderOptions  json.RawMessage `json:"providerOptions"`
-}
-
-// UnmarshalJSON decodes the known fields. A part of an unknown type, or one
-// with a known field of an unexpected kind, keeps only its type.
-func (p *Part) UnmarshalJSON(data []byte) error {
-	var head struct {
-		Type string `json:"type"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return err
-	}
-	if head.Type == "" {
-		return errors.New("a part without a type")
-	}
-	*p = Part{Type: head.Type}
-	switch p.Type {
-	case TypeText, TypeReasoning, TypeToolCall, TypeToolResult, TypeApprovalRequest, TypeApprovalResponse:
-	default:
-		return nil
-	}
-	var w partJSON
-	if err := json.Unmarshal(data, &w); err != nil {
-		return err
-	}
-	*p = Part{
-		Type: w.Type, Text: w.Text,
-		ToolCallID: w.ToolCallID, ToolName: w.ToolName, Input: w.Input, ProviderExecuted: w.ProviderExecuted,
-		ApprovalID: w.ApprovalID, Automatic: w.IsAutomatic, Approved: w.Approved, Reason: w.Reason,
-		ProviderOptions: w.ProviderOptions,
-	}
-	if len(w.Output) > 0 {
-		return json.Unmarshal(w.Output, &p.Output)
-	}
-	return nil
-}
-
-// UnmarshalJSON reads the output union.
-func (o *Output) UnmarshalJSON(data []byte) error {
-	var w struct {
-		Type   string
-		Value  json.RawMessage
-		Reason string
-	}
-	if err := json.Unmarshal(data, &w); err != nil {
-		return err
-	}
-	*o = Output{Type: w.Type}
-	switch o.Type {
-	case OutputText, OutputErrorText:
-		return json.Unmarshal(w.Value, &o.Text)
-	case OutputDenied:
-		o.Text = w.Reason
-	default:
-		o.value = w.Value
-	}
-	return nil
 }
 
 // append appends p's JSON to b, in the SDK's field order and without the

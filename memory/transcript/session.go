@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Session is the record of one conversation: sessions/<id>.json.
@@ -36,47 +39,86 @@ type member struct {
 // ParseSession reads a record. It fails, naming the member, when data is not a
 // JSON object with the required members.
 func ParseSession(data []byte) (*Session, error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+	d := newDecoder(bytes.TrimPrefix(data, []byte("\ufeff")))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
 		return nil, errors.Join(errors.New("not a JSON object"), err)
 	}
 	s := &Session{}
-	required := map[string]any{
+	required := map[string]*string{
 		"id": &s.ID, "createdAt": &s.CreatedAt, "updatedAt": &s.UpdatedAt, "cwd": &s.CWD,
-		"provider": &s.Provider, "model": &s.Model, "title": &s.Title, "messages": &s.Messages,
+		"provider": &s.Provider, "model": &s.Model, "title": &s.Title, "messages": nil,
 	}
 	optional := map[string]any{
 		"inputTokens": (*tokens)(&s.InputTokens), "outputTokens": (*tokens)(&s.OutputTokens),
 		"costUsd": &s.CostUSD, "notebook": &s.Notebook,
 	}
-	for dec.More() {
-		t, err := dec.Token()
+	seen := make(map[string]bool, len(required))
+	for d.PeekKind() == '"' {
+		t, err := d.ReadToken()
 		if err != nil {
 			return nil, err
 		}
-		name := t.(string)
-		target, ok := required[name]
-		if ok {
-			delete(required, name)
-		} else if target, ok = optional[name]; !ok {
-			s.extra = append(s.extra, member{name: name})
-			target = &s.extra[len(s.extra)-1].value
+		name := t.String()
+		field, ok := required[name] // of two members with one name the later counts
+		seen[name] = seen[name] || ok
+		if name == "messages" {
+			s.Messages, err = readMessages(d)
+		} else if ok {
+			if d.PeekKind() != '"' {
+				return nil, fmt.Errorf("%s: %w", name, errKind)
+			}
+			if t, err = d.ReadToken(); err == nil {
+				*field = t.String()
+			}
+		} else {
+			var v jsontext.Value
+			if v, err = d.ReadValue(); err == nil {
+				if target := optional[name]; target != nil {
+					err = json.Unmarshal(v, target)
+				} else {
+					s.extra = append(s.extra, member{name, append(json.RawMessage(nil), v...)})
+				}
+			}
 		}
-		if err := dec.Decode(target); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if _, err := dec.Token(); err != nil {
+	if _, err := d.ReadToken(); err != nil {
 		return nil, err
 	}
-	if dec.More() {
+	if _, err := d.ReadToken(); err != io.EOF {
 		return nil, errors.New("data after the record")
 	}
 	for name := range required {
-		return nil, fmt.Errorf("%s is missing", name)
+		if !seen[name] {
+			return nil, fmt.Errorf("%s is missing", name)
+		}
 	}
 	return s, nil
+}
+
+func readMessages(d *jsontext.Decoder) ([]*Message, error) {
+	if d.PeekKind() != '[' {
+		return nil, errKind
+	}
+	d.ReadToken()
+	messages := []*Message{}
+	var scratch []byte
+	for d.PeekKind() != ']' {
+		v, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		scratch = appendCompact(scratch[:0], v)
+		m := &Message{raw: bytes.Clone(scratch)}
+		if err := m.decode(); err != nil {
+			return nil, fmt.Errorf("%d: %w", len(messages), err)
+		}
+		messages = append(messages, m)
+	}
+	_, err := d.ReadToken()
+	return messages, err
 }
 
 // MarshalJSON writes the record compact, in the terminal tool's member order,

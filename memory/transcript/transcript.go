@@ -11,9 +11,10 @@ package transcript
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"unicode/utf8"
 )
 
@@ -54,41 +55,18 @@ func Tool(parts ...Part) *Message {
 // data. It fails when data is not an object with a known role and a content
 // that is a string or an array.
 func Parse(data []byte) (*Message, error) {
-	var b bytes.Buffer
-	b.Grow(len(data))
-	if err := json.Compact(&b, data); err != nil {
-		return nil, err
-	}
-	m := &Message{raw: b.Bytes()}
-	var w struct {
-		Role    string
-		Content json.RawMessage
-	}
-	if err := json.Unmarshal(m.raw, &w); err != nil {
-		return nil, err
-	}
-	m.Role = w.Role
-	switch m.Role {
-	case RoleUser, RoleAssistant, RoleTool:
-	default:
-		return nil, fmt.Errorf("unknown role %q", m.Role)
-	}
-	if len(w.Content) == 0 {
-		return nil, errors.New("no content")
-	}
-	var err error
-	switch w.Content[0] {
-	case '"':
-		err = json.Unmarshal(w.Content, &m.Text)
-	case '[':
-		err = json.Unmarshal(w.Content, &m.Parts)
-	default:
-		err = errors.New("content is neither a string nor an array")
-	}
+	d := newDecoder(data)
+	v, err := d.ReadValue()
 	if err != nil {
 		return nil, err
 	}
-	m.units = utf16Units(m.raw)
+	m := &Message{raw: appendCompact(make([]byte, 0, len(v)), v)}
+	if _, err := d.ReadToken(); err != io.EOF {
+		return nil, errors.New("data after the message")
+	}
+	if err := m.decode(); err != nil {
+		return nil, err
+	}
 	return m, nil
 }
 
@@ -143,14 +121,14 @@ func encoded(m *Message) *Message {
 // utf16Units counts the UTF-16 code units of b.
 func utf16Units(b []byte) int {
 	n := 0
-	for i := 0; i < len(b); {
-		if b[i] < utf8.RuneSelf {
-			n++
-			i++
+	for len(b) > 0 {
+		if len(b) >= 8 && binary.LittleEndian.Uint64(b)&0x8080808080808080 == 0 {
+			n += 8
+			b = b[8:]
 			continue
 		}
-		r, w := utf8.DecodeRune(b[i:])
-		i += w
+		r, w := utf8.DecodeRune(b)
+		b = b[w:]
 		n++
 		if r > 0xFFFF {
 			n++

@@ -20,8 +20,16 @@ local function has(text, part) return text ~= nil and text:find(part, 1, true) ~
 -- What the user sees and does.
 local function buffer() return vim.api.nvim_buf_get_lines(0, 0, -1, true) end
 local function disk() return vim.fn.readfile('greet.sh', 'b') end
--- The last key closes the undo step, as waiting for a key does when a user types.
-local function type_keys(keys) vim.api.nvim_feedkeys(vim.keycode(keys .. '<Esc>'), 'tx', false) end
+-- The last key closes the undo step, which the main loop does before it handles an
+-- event; a script never gets there.
+local function type_keys(keys) vim.api.nvim_feedkeys(vim.keycode(keys .. '<Esc><Esc>'), 'tx', false) end
+
+local function read(path)
+  local file = io.open(path)
+  local text = file and file:read('*a') or ''
+  if file then file:close() end
+  return text
+end
 
 local function prompt(session, words)
   shiro.call('shiro/turn/start', { sessionId = session, input = { { type = 'text', text = words } } })
@@ -29,7 +37,7 @@ end
 
 local function allow(approval)
   local answer = { sessionId = approval.sessionId, approvalId = approval.approvalId, optionId = 'once' }
-  check('the answer is taken', shiro.call('shiro/approval/respond', answer), { status = 'applied', outcome = 'allowed' })
+  check('answered: ' .. approval.title, shiro.call('shiro/approval/respond', answer), { status = 'applied', outcome = 'allowed' })
 end
 
 local function said() return shiro.completed(function(item) return item.kind == 'text' end) end
@@ -106,6 +114,9 @@ local function converse()
   local session = shiro.call('shiro/session/create', { cwd = vim.uv.cwd() }).session.id
   edit_and_answer(session)
 
+  -- The record follows the turn within two seconds; what a kill may take is less than that.
+  local record = vim.fs.joinpath(vim.env.SHIRO_HOME, '.shiro-neko', 'sessions', session .. '.json')
+  shiro.wait_for('the record', function() return has(read(record), 'The check passes now.') end)
   shiro.kill(model.pid)
   check('the server was killed', shiro.ended.signal, 9)
   shiro.connect(server, url)
@@ -113,6 +124,7 @@ local function converse()
   shiro.stop()
   check('the server ends when told to', shiro.ended, { code = 0, signal = 0 })
 
+  check('the server had nothing to complain about', read(vim.lsp.log.get_filename()):match('[^\n]*"stderr".*'), nil)
   model:write(nil)
   check('the model server refused nothing', { model:wait(shiro.patience).code, vim.trim(told) }, { 0, url })
 end
