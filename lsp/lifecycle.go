@@ -68,10 +68,12 @@ func (s *Server) initialize(ctx context.Context, p *protocol.InitializeParams) (
 		s.docs.versioned = w.WorkspaceEdit.DocumentChanges != nil && *w.WorkspaceEdit.DocumentChanges
 	}
 	if p.ProcessID != nil {
-		pid := int(*p.ProcessID)
+		died := rpc.WatchExit(s.ctx, int(*p.ProcessID))
 		s.wg.Go(func() {
-			if rpc.AwaitExit(s.ctx, pid) == nil {
+			select {
+			case <-died:
 				close(s.orphaned)
+			case <-s.ctx.Done():
 			}
 		})
 	}

@@ -68,10 +68,21 @@ func (s *shellCall) commandPermission(c *Command) (Verdict, bool) {
 			return c.Hazard == "" || isAny(pattern) || !hasWildcard(pattern)
 		})
 		if ok {
-			return v, true
+			return v, v.Source == SourceGrant || !s.asked(c)
 		}
 	}
 	return Verdict{}, false
+}
+
+// asked reports whether a rule asks for the command in another spelling, so
+// that \git push does not slip past a rule for git push.
+func (s *shellCall) asked(c *Command) bool {
+	for _, form := range commandForms(c)[1:] {
+		if e := s.find(ShellTool, form, (*entry).matchCommand); e.decides(Ask) && !e.any() {
+			return true
+		}
+	}
+	return false
 }
 
 // redirectPermission: a rule about commands never speaks for a redirect. One

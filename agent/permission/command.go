@@ -234,7 +234,7 @@ func (r *reader) builtin(name string, words []Word) {
 	r.out.takesInput = r.out.takesInput || name == "read" || name == "mapfile" || name == "readarray"
 	sets := name != "test" && name != "[" && (name != "printf" || len(words) > 1 && strings.HasPrefix(words[1].Text, "-v"))
 	for _, w := range words[1:] {
-		if subscripted(w.Text) && name != "printf" {
+		if w.code && name != "printf" {
 			r.opaque("a command in a subscript: " + w.Source)
 			r.hide(w.Text)
 		}

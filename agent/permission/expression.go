@@ -16,7 +16,11 @@ func (r *reader) expression(n syntax.Node) {
 		if name, ok := n.X.(*syntax.Word); ok && n.Op.String() != "==" && strings.HasSuffix(n.Op.String(), "=") {
 			r.set(name.Lit(), Word{})
 		}
-	case *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.LetClause, *syntax.TestClause:
+	case *syntax.LetClause:
+		// The parser reads on where bash ends the command.
+		r.opaque("let")
+		r.hide(slice(r.src, n))
+	case *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.TestClause:
 		if src := slice(r.src, n); strings.ContainsAny(src, `'\`) && subscripted(src) {
 			r.opaque("a command in an arithmetic expression")
 			r.hide(src)

@@ -115,6 +115,10 @@ func (r *reader) script(src string) error {
 	if err != nil {
 		return fmt.Errorf("parse shell command: %w", err)
 	}
+	if continuedComment(src) {
+		r.opaque("a comment that ends in a backslash")
+		r.hide(src)
+	}
 	outer := r.src
 	r.src = src
 	for _, s := range file.Stmts {
@@ -164,6 +168,21 @@ func legible(src string) error {
 		}
 	}
 	return nil
+}
+
+// continuedComment reports whether a line may be a comment that ends in a
+// backslash: to bash the next line is code, to the parser it is comment.
+func continuedComment(src string) bool {
+	for rest := src; ; {
+		line, after, ok := strings.Cut(rest, "\\\n")
+		if !ok {
+			return false
+		}
+		if strings.Contains(line[strings.LastIndexByte(line, '\n')+1:], "#") {
+			return true
+		}
+		rest = after
+	}
 }
 
 func (r *reader) opaque(why string) { r.out.Opaque = append(r.out.Opaque, why) }
@@ -297,7 +316,7 @@ func (r *reader) assignment(n *syntax.Assign) {
 // set records that a variable gets a value.
 func (r *reader) set(name string, value Word) {
 	r.out.Assigns = append(r.out.Assigns, Assign{Name: name, Value: value, Hazard: hazardous(name)})
-	if subscripted(value.Text) {
+	if value.code {
 		r.opaque("a command in the value of " + name)
 		r.hide(value.Text)
 	}
@@ -324,7 +343,7 @@ func (r *reader) declare(n *syntax.DeclClause) {
 			continue
 		}
 		w := r.word(a.Value)
-		if !w.Known || w.option() != "" && strings.Contains(w.Text, "n") {
+		if !w.Known || w.code || w.option() != "" && strings.Contains(w.Text, "n") {
 			r.opaque("a declaration that cannot be read: " + n.Variant.Value + " " + w.Source)
 		}
 	}
@@ -336,9 +355,7 @@ func (r *reader) redirect(n *syntax.Redirect) {
 	}
 	switch n.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
-		if n.Hdoc != nil {
-			r.out.texts = append(r.out.texts, slice(r.src, n.Hdoc))
-		}
+		r.document(n)
 		return
 	case syntax.WordHdoc:
 		r.out.texts = append(r.out.texts, r.word(n.Word).Text)
@@ -350,6 +367,26 @@ func (r *reader) redirect(n *syntax.Redirect) {
 	}
 	write := n.Op != syntax.RdrIn || strings.HasPrefix(target.Text, "/dev/tcp/") || strings.HasPrefix(target.Text, "/dev/udp/")
 	r.out.Redirects = append(r.out.Redirects, Redirect{Op: n.Op.String(), Target: target, Write: write})
+}
+
+func (r *reader) document(n *syntax.Redirect) {
+	if n.Hdoc == nil {
+		return
+	}
+	text, end := slice(r.src, n.Hdoc), r.word(n.Word)
+	r.out.texts = append(r.out.texts, text)
+	if end.Source != end.Text || !strings.Contains(text, "\\\n") {
+		return
+	}
+	// bash joins continued lines before it looks for the end, the parser after.
+	lines := strings.Split(strings.ReplaceAll(text, "\\\n", ""), "\n")
+	for i, line := range lines {
+		if (strings.TrimLeft(line, "\t") == end.Text) != (i == len(lines)-1) {
+			r.opaque("a here-document with an unclear end")
+			r.hide(r.src)
+			return
+		}
+	}
 }
 
 func (r *reader) substitution(n *syntax.CmdSubst) bool {

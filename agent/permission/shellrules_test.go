@@ -47,6 +47,7 @@ func TestShellRules(t *testing.T) {
 		{"the later rule wins: deny", []Rule{bash("git *", Allow), bash("git push *", Deny)}, "git push", "deny"},
 		{"the later rule wins: ask", []Rule{bash("git *", Allow), bash("git push *", Ask)}, "git push x", "ask"},
 		{"the later rule wins: allow", []Rule{bash("git push *", Deny), bash("git push origin *", Allow)}, "git push origin x", "allow"},
+		{"ask holds for other spellings", []Rule{all, bash("git push *", Ask)}, `\git -C x "push" y`, "ask"},
 		{"ask beats the wider allow, hazard or not", []Rule{all, bash("git push *", Ask)}, "git push --receive-pack=x", "ask"},
 
 		{"everything: redirects", []Rule{all}, "ls > x", "allow"},

@@ -85,7 +85,7 @@ func (c *chatReader) find(d *chatCallDelta) *chatCall {
 		}
 		return nil
 	}
-	if last != nil && d.Function.Name != "" && last.tool != "" && (d.Function.Name != last.tool || valid(last.text)) {
+	if last != nil && d.Function.Name != "" && last.tool != "" && (d.Function.Name != last.tool || json.Valid(last.text)) {
 		return nil // a whole call per delta, or the head of the next one
 	}
 	return last

@@ -5,26 +5,25 @@ import (
 	"strings"
 )
 
-// A chatChunk is the part of a chat completion chunk that we read.
-type chatChunk struct {
-	Choices []struct {
-		Index        int       `json:"index"`
-		Delta        chatDelta `json:"delta"`
-		FinishReason string    `json:"finish_reason"`
-	} `json:"choices"`
-	Usage *chatUsage `json:"usage"`
-	Groq  struct {
-		Usage *chatUsage `json:"usage"`
-	} `json:"x_groq"`
-	Error json.RawMessage `json:"error"`
+// A chatDelta is the part of a chunk's delta that we read. It points into the
+// chunk's bytes.
+type chatDelta struct {
+	content, reasoningContent, reasoning, refusal, toolCalls []byte
 }
 
-type chatDelta struct {
-	Content          json.RawMessage `json:"content"`
-	ReasoningContent json.RawMessage `json:"reasoning_content"`
-	Reasoning        json.RawMessage `json:"reasoning"`
-	Refusal          json.RawMessage `json:"refusal"`
-	ToolCalls        []chatCallDelta `json:"tool_calls"`
+func (d *chatDelta) member(name, value []byte) {
+	switch string(name) {
+	case "content":
+		d.content = value
+	case "reasoning_content":
+		d.reasoningContent = value
+	case "reasoning":
+		d.reasoning = value
+	case "refusal":
+		d.refusal = value
+	case "tool_calls":
+		d.toolCalls = value
+	}
 }
 
 type chatUsage struct {
@@ -53,29 +52,63 @@ type chatReader struct {
 }
 
 func (c *chatReader) read(data []byte) (last bool, err error) {
-	var chunk chatChunk
-	if !decodes(data, &chunk) {
+	var choices, failed []byte
+	ok := eachMember(data, func(name, value []byte) {
+		switch string(name) {
+		case "choices":
+			choices = value
+		case "usage":
+			c.count(value)
+		case "x_groq":
+			eachMember(value, func(name, value []byte) {
+				if string(name) == "usage" {
+					c.count(value)
+				}
+			})
+		case "error":
+			failed = value
+		}
+	})
+	switch {
+	case !ok:
 		return false, notJSON(data)
-	}
-	if isSet(chunk.Error) {
+	case isSet(failed):
 		return false, streamError(data)
 	}
-	for _, u := range [...]*chatUsage{chunk.Groq.Usage, chunk.Usage} {
-		if u != nil && u.Prompt+u.Completion > 0 {
-			c.usage = u.usage()
-		}
-	}
-	for i := range chunk.Choices {
-		choice := &chunk.Choices[i]
-		if choice.Index != 0 {
-			continue
-		}
-		c.delta(&choice.Delta)
-		if choice.FinishReason != "" {
-			c.finish(choice.FinishReason)
-		}
-	}
+	eachElement(choices, c.choice)
 	return false, nil
+}
+
+// choice reads one choice of a chunk; only the first is ours.
+func (c *chatReader) choice(raw []byte) {
+	var d chatDelta
+	var reason []byte
+	index := 0
+	eachMember(raw, func(name, value []byte) {
+		switch string(name) {
+		case "index":
+			index = number(value, 0)
+		case "delta":
+			eachMember(value, d.member)
+		case "finish_reason":
+			reason = value
+		}
+	})
+	if index != 0 {
+		return
+	}
+	c.delta(&d)
+	if isText(reason) {
+		c.finish(text(reason))
+	}
+}
+
+// count takes the usage reported last: some servers count up with every chunk.
+func (c *chatReader) count(raw []byte) {
+	var u chatUsage
+	if isSet(raw) && decodes(raw, &u) && u.Prompt+u.Completion > 0 {
+		c.usage = u.usage()
+	}
 }
 
 func (u *chatUsage) usage() Usage {
@@ -86,59 +119,58 @@ func (u *chatUsage) usage() Usage {
 }
 
 func (c *chatReader) delta(d *chatDelta) {
-	reasoning := d.ReasoningContent
+	reasoning := d.reasoningContent
 	if !isText(reasoning) {
-		reasoning = d.Reasoning // the same in other servers' words, sometimes beside the first
+		reasoning = d.reasoning // the same in other servers' words, sometimes beside the first
 	}
-	if isText(reasoning) {
-		c.thinker.off = true
-		c.growQuoted(c.reasoning(), reasoning)
-	}
-	if isText(d.Content) {
-		c.scratch = appendUnquoted(c.scratch[:0], d.Content, &c.half)
-		c.thinker.feed(c.scratch, c)
-	} else if len(d.Content) > 0 && d.Content[0] == '[' {
-		c.contentList(d.Content)
-	}
-	if isText(d.Refusal) {
+	c.reasoned(reasoning)
+	c.content(d.content)
+	eachElement(d.content, c.contentPart)
+	if isText(d.refusal) {
 		c.stop = StopRefusal
-		c.growQuoted(c.textPiece(), d.Refusal)
+		c.growQuoted(c.textPiece(), d.refusal)
 	}
-	for i := range d.ToolCalls {
-		c.callDelta(&d.ToolCalls[i])
-	}
-}
-
-// contentList reads content that is a list of parts, as Mistral's thinking
-// models send it.
-func (c *chatReader) contentList(raw json.RawMessage) {
-	var list []struct {
-		Type     string          `json:"type"`
-		Text     json.RawMessage `json:"text"`
-		Thinking json.RawMessage `json:"thinking"`
-	}
-	decodes(raw, &list)
-	for _, v := range list {
-		if isText(v.Text) {
-			c.scratch = appendUnquoted(c.scratch[:0], v.Text, &c.half)
-			c.thinker.feed(c.scratch, c)
-			continue
-		}
-		var inner []struct {
-			Text json.RawMessage `json:"text"`
-		}
-		decodes(v.Thinking, &inner)
-		for _, t := range inner {
-			if isText(t.Text) {
-				c.thinker.off = true
-				c.growQuoted(c.reasoning(), t.Text)
-			}
+	if isSet(d.toolCalls) {
+		var calls []chatCallDelta
+		decodes(d.toolCalls, &calls)
+		for i := range calls {
+			c.callDelta(&calls[i])
 		}
 	}
 }
 
-// isText reports whether raw is a JSON string with something in it.
-func isText(raw json.RawMessage) bool { return len(raw) > 2 && raw[0] == '"' }
+func (c *chatReader) reasoned(quoted []byte) {
+	if isText(quoted) {
+		c.thinker.off = true
+		c.growQuoted(c.reasoning(), quoted)
+	}
+}
+
+func (c *chatReader) content(quoted []byte) {
+	if isText(quoted) {
+		c.scratch = appendUnquoted(c.scratch[:0], quoted, &c.half)
+		c.thinker.feed(c.scratch, c)
+	}
+}
+
+// contentPart reads an element of content that is a list of parts, as Mistral's
+// thinking models send it.
+func (c *chatReader) contentPart(raw []byte) {
+	eachMember(raw, func(name, value []byte) {
+		switch string(name) {
+		case "text":
+			c.content(value)
+		case "thinking":
+			eachElement(value, func(part []byte) {
+				eachMember(part, func(name, value []byte) {
+					if string(name) == "text" {
+						c.reasoned(value)
+					}
+				})
+			})
+		}
+	})
+}
 
 func (c *chatReader) reasoning() *piece {
 	if c.reason == nil {

@@ -176,8 +176,11 @@ func statusError(res *http.Response, body []byte, now time.Time) *Error {
 // data was JSON at all.
 func decodes(data []byte, v any) bool {
 	err := json.Unmarshal(data, v)
+	if err == nil {
+		return true
+	}
 	var kind *json.UnmarshalTypeError
-	return err == nil || errors.As(err, &kind)
+	return errors.As(err, &kind)
 }
 
 // streamError is the error that a server reports inside an answer that began
@@ -202,8 +205,6 @@ func reportsError(data []byte) bool {
 	}
 	return decodes(data, &w) && isSet(w.Error)
 }
-
-func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 func notJSON(data []byte) *Error {
 	return &Error{Kind: KindCut, Message: "the stream is damaged: an event is not JSON: " + excerpt(string(data))}

@@ -49,7 +49,7 @@ func networkError(req *http.Request, err error) *Error {
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		e.Code, e.Message = codeCertificate, host+" does not speak TLS: is the base URL http:// rather than https://?"
 	case errors.As(err, &op) && op.Op == "proxyconnect" || strings.Contains(err.Error(), "Proxy Authentication"):
-		e.Code, e.Message = codeProxy, fmt.Sprintf("no way to %s: %v", host, bare(err))
+		e.Code, e.Message = codeProxy, fmt.Sprintf("no way to %s: %v", host, inner(err))
 	case errors.As(err, &dns):
 		e.Code, e.Message = "dns", fmt.Sprintf("the name %s cannot be resolved", dns.Name)
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -57,13 +57,13 @@ func networkError(req *http.Request, err error) *Error {
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, syscall.EPIPE):
 		e.Code, e.Message = "reset", host+" closed the connection before it answered"
 	default:
-		e.Message = fmt.Sprintf("no answer from %s: %v", host, bare(err))
+		e.Message = fmt.Sprintf("no answer from %s: %v", host, inner(err))
 	}
 	return e
 }
 
-// bare is err without the URL that net/http puts before it.
-func bare(err error) error {
+// inner is err without the URL that net/http puts before it.
+func inner(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		return u.Err
@@ -95,7 +95,7 @@ func cutError(err error) *Error {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
 		e.Message = "the connection broke before the answer was complete"
 	default:
-		e.Message += ": " + bare(err).Error()
+		e.Message += ": " + inner(err).Error()
 	}
 	return e
 }

@@ -9,11 +9,12 @@ import (
 // learnt from its refusals, one request each, and only ever added.
 type quirk uint32
 
+// In the order in which they are tried: a part of something before the whole.
 const (
 	noStreamOptions quirk = 1 << iota
-	noReasoning           // reasoning, reasoning_effort
 	noSummary             // reasoning.summary
 	noExtremes            // efforts "none" and "xhigh": "low" and "high" instead
+	noReasoning           // reasoning, reasoning_effort
 	noCacheKey
 	noInclude
 	noStore

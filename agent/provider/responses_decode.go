@@ -6,15 +6,40 @@ import (
 	"strings"
 )
 
-// A responsesEvent is the part of a Responses stream event that we read.
+// A responsesEvent is the part of a Responses stream event that we read. It
+// points into the event's bytes.
 type responsesEvent struct {
-	Type         string          `json:"type"`
-	ItemID       string          `json:"item_id"`
-	OutputIndex  *int            `json:"output_index"`
-	SummaryIndex int             `json:"summary_index"`
-	Delta        json.RawMessage `json:"delta"`
-	Item         json.RawMessage `json:"item"`
-	Response     json.RawMessage `json:"response"`
+	kind, itemID          []byte
+	outputIndex           int // -1 when the server gives none
+	summaryIndex          int
+	delta, item, response []byte
+}
+
+func (ev *responsesEvent) member(name, value []byte) {
+	switch string(name) {
+	case "type":
+		ev.kind = bare(value)
+	case "item_id":
+		ev.itemID = bare(value)
+	case "output_index":
+		ev.outputIndex = number(value, -1)
+	case "summary_index":
+		ev.summaryIndex = number(value, 0)
+	case "delta":
+		ev.delta = value
+	case "item":
+		ev.item = value
+	case "response":
+		ev.response = value
+	}
+}
+
+// bare is a JSON string without its quotes, for names that need no escapes.
+func bare(raw []byte) []byte {
+	if !isText(raw) {
+		return nil
+	}
+	return raw[1 : len(raw)-1]
 }
 
 type responsesItem struct {
@@ -59,8 +84,7 @@ type responsesState struct {
 type responsesReader struct {
 	answer
 	items  []*outputItem
-	event  responsesEvent // reused for the memory in it
-	whole  int            // finished items seen, of every type
+	whole  int // finished items seen, of every type
 	over   bool
 	origin string
 }
@@ -75,35 +99,32 @@ type outputItem struct {
 }
 
 func (r *responsesReader) read(data []byte) (last bool, err error) {
-	r.event = responsesEvent{
-		Delta: r.event.Delta[:0], Item: r.event.Item[:0], Response: r.event.Response[:0],
-	}
-	ev := &r.event
-	if !decodes(data, ev) {
+	ev := responsesEvent{outputIndex: -1}
+	if !eachMember(data, ev.member) {
 		return false, notJSON(data)
 	}
-	switch ev.Type {
+	switch string(ev.kind) {
 	case "response.output_text.delta":
-		r.grown(ev, Text, 0)
+		r.grown(&ev, Text, 0)
 	case "response.refusal.delta":
 		r.stop = StopRefusal
-		r.grown(ev, Text, 0)
+		r.grown(&ev, Text, 0)
 	case "response.reasoning_summary_text.delta":
-		r.grown(ev, Reasoning, ev.SummaryIndex)
+		r.grown(&ev, Reasoning, ev.summaryIndex)
 	case "response.reasoning_text.delta":
-		r.grown(ev, Reasoning, 0)
+		r.grown(&ev, Reasoning, 0)
 	case "response.function_call_arguments.delta":
-		r.grown(ev, Args, 0)
+		r.grown(&ev, Args, 0)
 	case "response.output_item.added":
-		r.added(ev)
+		r.added(&ev)
 	case "response.output_item.done":
 		r.whole++
-		r.finished(ev.Item, ev.OutputIndex)
+		r.finished(ev.item, ev.outputIndex)
 	case "response.completed", "response.incomplete":
-		r.ending(ev.Response)
+		r.ending(&ev)
 		return true, nil
 	case "response.failed", "response.cancelled":
-		return false, failure(ev.Response)
+		return false, failure(ev.response)
 	case "error":
 		return false, streamError(data)
 	}
@@ -112,40 +133,40 @@ func (r *responsesReader) read(data []byte) (last bool, err error) {
 
 // grown adds a delta to the item it names.
 func (r *responsesReader) grown(ev *responsesEvent, c Channel, nth int) {
-	if len(ev.Delta) < 2 || ev.Delta[0] != '"' {
+	if !isText(ev.delta) {
 		return
 	}
-	it := r.item(ev.ItemID, ev.OutputIndex)
+	it := r.item(ev.itemID, ev.outputIndex)
 	if it.done || nth < 0 || nth > len(it.pieces)+8 {
 		return
 	}
 	p := r.piece(it, c, nth)
 	if c == Args && p.callID == "" {
-		p.text = appendUnquoted(p.text, ev.Delta, &p.half) // the call's head is still to come
+		p.text = appendUnquoted(p.text, ev.delta, &p.half) // the call's head is still to come
 		return
 	}
-	r.growQuoted(p, ev.Delta)
+	r.growQuoted(p, ev.delta)
 }
 
 // item finds an item by its id, or by its index where ids are missing or change
 // with every event, as some proxies make them.
-func (r *responsesReader) item(id string, index *int) *outputItem {
-	if id != "" {
+func (r *responsesReader) item(id []byte, index int) *outputItem {
+	if len(id) > 0 {
 		for _, it := range r.items {
-			if it.id == id {
+			if it.id == string(id) {
 				return it
 			}
 		}
 	}
 	for i := len(r.items) - 1; i >= 0; i-- {
 		it := r.items[i]
-		if index == nil && id == "" || index != nil && it.index == *index && (!it.done || r.over) {
+		if index < 0 && len(id) == 0 || index >= 0 && it.index == index && (!it.done || r.over) {
 			return it
 		}
 	}
-	it := &outputItem{id: id, index: len(r.items)}
-	if index != nil {
-		it.index = *index
+	it := &outputItem{id: string(id), index: index}
+	if index < 0 {
+		it.index = len(r.items)
 	}
 	r.items = append(r.items, it)
 	return it
@@ -161,13 +182,13 @@ func (r *responsesReader) piece(it *outputItem, c Channel, nth int) *piece {
 
 func (r *responsesReader) added(ev *responsesEvent) {
 	var w responsesItem
-	if !decodes(ev.Item, &w) {
+	if !decodes(ev.item, &w) {
 		return
 	}
 	if w.Type != "message" && w.Type != "reasoning" && w.Type != "function_call" {
 		return
 	}
-	it := r.item(w.ID, ev.OutputIndex)
+	it := r.item([]byte(w.ID), ev.outputIndex)
 	if w.Type == "function_call" && !it.done {
 		p := r.piece(it, Args, 0)
 		r.openCall(p, &w)
@@ -184,7 +205,7 @@ func (r *responsesReader) openCall(p *piece, w *responsesItem) {
 }
 
 // finished takes an item as the server repeats it at its end.
-func (r *responsesReader) finished(raw json.RawMessage, index *int) {
+func (r *responsesReader) finished(raw []byte, index int) {
 	var w responsesItem
 	if !decodes(raw, &w) {
 		return
@@ -194,7 +215,7 @@ func (r *responsesReader) finished(raw json.RawMessage, index *int) {
 	default:
 		return
 	}
-	it := r.item(w.ID, index)
+	it := r.item([]byte(w.ID), index)
 	if it.done {
 		return
 	}
@@ -267,13 +288,13 @@ func (p *piece) correct(text string) {
 }
 
 // ending reads the last event of a good stream.
-func (r *responsesReader) ending(raw json.RawMessage) {
+func (r *responsesReader) ending(ev *responsesEvent) {
 	r.over = true
 	var w responsesState
-	decodes(raw, &w)
+	decodes(ev.response, &w)
 	if len(w.Output) != r.whole { // else it only repeats them
 		for i, item := range w.Output {
-			r.finished(item, &i)
+			r.finished(item, i)
 		}
 	}
 	if u := w.Usage; u != nil && u.Input+u.Output > 0 {
@@ -284,14 +305,14 @@ func (r *responsesReader) ending(raw json.RawMessage) {
 	switch reason := w.Incomplete.Reason; {
 	case reason == "content_filter":
 		r.stop = StopFilter
-	case reason != "" || r.event.Type == "response.incomplete":
+	case reason != "" || string(ev.kind) == "response.incomplete":
 		r.stop = StopLength
 	case r.stop == "":
 		r.stop = StopEnd
 	}
 }
 
-func failure(raw json.RawMessage) *Error {
+func failure(raw []byte) *Error {
 	var w responsesState
 	decodes(raw, &w)
 	if isSet(w.Error) {

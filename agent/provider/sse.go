@@ -3,6 +3,7 @@ package provider
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"io"
 )
 
@@ -89,7 +90,7 @@ func (e *events) standsAlone(value []byte) bool {
 	if len(e.data) == 0 || len(value) == 0 || e.data[len(e.data)-1] != '}' {
 		return false
 	}
-	return (value[0] == '{' || string(value) == "[DONE]") && valid(e.data)
+	return (value[0] == '{' || string(value) == "[DONE]") && json.Valid(e.data)
 }
 
 func isField(line []byte) bool {
@@ -163,7 +164,7 @@ func (e *events) ending(err error) error {
 	}
 	what := "text"
 	switch {
-	case valid(stray):
+	case json.Valid(stray):
 		what = "plain JSON"
 	case stray[0] == '<':
 		what = "HTML"

@@ -2,16 +2,13 @@ package provider
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-func valid(data []byte) bool { return json.Valid(data) }
-
-// appendUnquoted appends the text of a JSON string that json has accepted. A
-// surrogate half at its end is kept in half and joined with the next string of
+// appendUnquoted appends the text of a JSON string, quotes included. A surrogate
+// half at its end is kept in half and joined with the next string of
 // the same stream: some servers escape an emoji in two deltas.
 func appendUnquoted(dst, quoted []byte, half *rune) []byte {
 	s := quoted[1 : len(quoted)-1]
@@ -24,6 +21,9 @@ func appendUnquoted(dst, quoted []byte, half *rune) []byte {
 			dst = appendValid(flushHalf(dst, half), s[:i])
 			s = s[i:]
 			continue
+		}
+		if len(s) < 2 || s[1] == 'u' && len(s) < 6 {
+			return utf8.AppendRune(flushHalf(dst, half), utf8.RuneError) // no JSON
 		}
 		if s[1] != 'u' {
 			dst = append(flushHalf(dst, half), unescaped(s[1]))

@@ -46,8 +46,8 @@ func (s *set) bash() Tool {
 // systems) or slow down, and from which secrets were taken.
 //
 // Processes left behind live on if they let go of the output, as a server
-// started with "cmd >log 2>&1 &" does; those that hold it are ended with the
-// command. After a timeout or an interrupt none is left.
+// started with "cmd >log 2>&1 &" does. If one still holds it, all that the
+// command left are ended. After a timeout or an interrupt none is left.
 func (s *set) runBash(ctx context.Context, c Call) (string, error) {
 	var in bashInput
 	if err := in.fields().decode(c.Input); err != nil {
@@ -62,12 +62,12 @@ func (s *set) runBash(ctx context.Context, c Call) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("starting the shell: %w", err)
 	}
-	limit := time.NewTimer(time.Duration(in.timeout) * time.Millisecond)
-	defer limit.Stop()
+	deadline := time.NewTimer(time.Duration(in.timeout) * time.Millisecond)
+	defer deadline.Stop()
 	var notes []string
 	select {
 	case <-p.ended:
-	case <-limit.C:
+	case <-deadline.C:
 		p.end()
 		notes = append(notes, fmt.Sprintf("timed out after %d ms", in.timeout))
 	case <-ctx.Done():

@@ -44,7 +44,7 @@ func (w *Workspace) Commit(ctx context.Context, e *Edit) error {
 				return err
 			}
 		} else if unsaved(&File{Text: f.Proposed, at: now.at}) {
-			e.summary += fmt.Sprintf(" (in the editor; %s is not saved yet, commands read the old text)", f.Rel)
+			e.unsaved = append(e.unsaved, f.Rel)
 		}
 		e.noteSeen(f)
 	}

@@ -25,6 +25,7 @@ type Edit struct {
 	total    int    // hunks proposed, when some are refused
 	refusals []refusal
 	amended  []string // what the user made of files, as unified diffs
+	unsaved  []string // files that the editor shows changed but has not saved
 	seen     *seen    // of the session that proposed it; may be nil
 }
 
@@ -133,6 +134,9 @@ func (e *Edit) Result() string {
 	}
 	for _, d := range e.amended {
 		r.addf("\n\nThe user changed your text before it was applied:\n%s", strings.TrimSuffix(d, "\n"))
+	}
+	for _, rel := range e.unsaved {
+		r.note(rel + " is changed in the editor but not saved yet: commands read the old text")
 	}
 	return r.String()
 }

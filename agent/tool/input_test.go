@@ -128,7 +128,7 @@ func TestDescribe(t *testing.T) {
 	long := strings.Repeat("folder/", 20) + "name.go"
 	for _, tt := range []struct {
 		tool, input, title string
-		subjects           string
+		about              string // paths, or else subjects
 	}{
 		{"read_file", `{"path":"./src/../src/a.go"}`, "Read ./src/../src/a.go", "src/a.go"},
 		{"edit_file", `{"path":"src/a.go"}`, "Edit src/a.go", "src/a.go"},
@@ -146,8 +146,8 @@ func TestDescribe(t *testing.T) {
 		{"remember", `{"text":"a fact"}`, "Remember a fact", ""},
 	} {
 		s := k.tools[tt.tool].Describe(json.RawMessage(tt.input))
-		if tt.title != "" && s.Title != tt.title || len([]rune(s.Title)) > titleLength || strings.Join(s.Subjects, "|") != tt.subjects {
-			t.Errorf("%s %s: %+v, want %q and %q", tt.tool, tt.input, s, tt.title, tt.subjects)
+		if tt.title != "" && s.Title != tt.title || len([]rune(s.Title)) > titleLength || strings.Join(append(s.Paths, s.Subjects...), "|") != tt.about {
+			t.Errorf("%s %s: %+v, want %q and %q", tt.tool, tt.input, s, tt.title, tt.about)
 		}
 	}
 }

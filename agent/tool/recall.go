@@ -1,11 +1,6 @@
 package tool
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"strings"
-)
+import "context"
 
 type recallInput struct{ query string }
 
@@ -22,20 +17,10 @@ func (s *set) recall() Tool {
 	}
 }
 
-func (s *set) runRecall(ctx context.Context, c Call) (string, error) {
+func (s *set) runRecall(_ context.Context, c Call) (string, error) {
 	var in recallInput
 	if err := in.fields().decode(c.Input); err != nil {
 		return "", err
 	}
-	if strings.TrimSpace(in.query) == "" {
-		return "", errors.New("query is empty: give one or more words")
-	}
-	found, err := s.Notes.Recall(ctx, in.query)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("recalling: %w", err)
-	case len(found) == 0:
-		return fmt.Sprintf("Nothing recorded about %q.", in.query), nil
-	}
-	return strings.Join(found, "\n"), nil
+	return s.Notes.Recall(in.query)
 }

@@ -1,11 +1,6 @@
 package tool
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"strings"
-)
+import "context"
 
 type rememberInput struct{ kind, text string }
 
@@ -25,21 +20,10 @@ func (s *set) remember() Tool {
 	}
 }
 
-func (s *set) runRemember(ctx context.Context, c Call) (string, error) {
+func (s *set) runRemember(_ context.Context, c Call) (string, error) {
 	var in rememberInput
 	if err := in.fields().decode(c.Input); err != nil {
 		return "", err
 	}
-	text := strings.TrimSpace(in.text)
-	if text == "" {
-		return "", errors.New("text is empty: say what to remember")
-	}
-	total, added, err := s.Notes.Remember(ctx, in.kind, text)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("remembering: %w", err)
-	case !added:
-		return "Already recorded: " + text, nil
-	}
-	return fmt.Sprintf("Remembered (%s, %d stored): %s", in.kind, total, text), nil
+	return s.Notes.Remember(in.kind, in.text)
 }

@@ -5,7 +5,6 @@ package tool
 import (
 	"net"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -58,23 +57,33 @@ func TestED22SpecialFilesAreRefusedAtOnce(t *testing.T) {
 	}
 }
 
-func TestFolderThatCannotBeWrittenIn(t *testing.T) {
-	if os.Getuid() == 0 {
-		// For root every folder can be written in; the fallback is the same
-		// one that a second name takes.
-		k := newKit(t, map[string]string{"f": "a\n"})
-		if err := overwrite(k.path("f"), []byte("b\n")); err != nil {
-			t.Fatal(err)
+func TestED17ModeStays(t *testing.T) {
+	modes := map[string]os.FileMode{"run.sh": 0o755, "key": 0o600, "odd": 0o666 | os.ModeSetgid}
+	for _, umask := range []int{0o022, 0o077} {
+		k := newKit(t, map[string]string{"run.sh": "a\n", "key": "a\n", "odd": "a\n"})
+		old := syscall.Umask(umask)
+		t.Cleanup(func() { syscall.Umask(old) })
+		for name, mode := range modes {
+			if err := os.Chmod(k.path(name), mode); err != nil {
+				t.Fatal(err)
+			}
+			k.ok("edit_file", object{"path": name, "oldString": "a", "newString": "b"})
+			k.wantDisk(name, "b\n")
+			wantMode(t, k.path(name), mode)
 		}
-		k.wantDisk("f", "b\n")
-		return
+		k.ok("write_file", object{"path": "new/f", "content": "x"})
+		wantMode(t, k.path("new/f"), 0o666&^os.FileMode(umask))
+		wantMode(t, k.path("new"), os.ModeDir|0o777&^os.FileMode(umask))
+		left, err := os.ReadDir(k.root)
+		if err != nil || len(left) != len(modes)+1 {
+			t.Errorf("the folder holds %v, %v", left, err)
+		}
 	}
-	k := newKit(t, map[string]string{"d/f": "a\n"})
-	if err := os.Chmod(k.path("d"), 0o555); err != nil {
-		t.Fatal(err)
+}
+
+func wantMode(t *testing.T, path string, want os.FileMode) {
+	t.Helper()
+	if info, err := os.Stat(path); err != nil || info.Mode() != want {
+		t.Errorf("%s: mode %v, want %v (%v)", path, info.Mode(), want, err)
 	}
-	t.Cleanup(func() { _ = os.Chmod(filepath.Join(k.root, "d"), 0o755) })
-	k.ok("edit_file", object{"path": "d/f", "oldString": "a", "newString": "b"})
-	k.wantDisk("d/f", "b\n")
-	k.fails("write_file", object{"path": "d/new", "content": "x"}, "permission denied")
 }

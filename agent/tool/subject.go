@@ -6,21 +6,21 @@ import (
 )
 
 // pathSubject describes a call that is about the file in the member "path".
-// Rules see the path as it was given and, where it goes through links, the
-// one it leads to.
+// Rules see where it is in the workspace and, when it goes through links, where
+// they lead too; a path that leads nowhere is seen as it was given.
 func (s *set) pathSubject(verb string, input json.RawMessage) Subject {
 	path := member[string](input, "path")
 	if path == "" {
 		return Subject{Title: title(verb, "?")}
 	}
-	sub := Subject{Title: pathTitle(verb, path), Paths: []string{path}, Subjects: []string{filepath.ToSlash(path)}}
+	sub := Subject{Title: pathTitle(verb, path), Paths: []string{filepath.ToSlash(path)}}
 	p, err := s.Workspace.resolve(path)
 	if err != nil {
 		return sub
 	}
-	sub.Subjects[0] = p.rel
+	sub.Paths[0] = p.rel
 	if target := s.Workspace.inside(p); target != p.rel {
-		sub.Subjects = append(sub.Subjects, target)
+		sub.Paths = append(sub.Paths, target)
 	}
 	line := member[float64](input, "offset")
 	sub.Locations = []Location{{Path: p.path, Line: int(max(0, min(line, 1<<30)))}}

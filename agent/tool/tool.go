@@ -42,12 +42,13 @@ type Tool struct {
 	Run func(context.Context, Call) (string, error)
 }
 
-// A Subject is a call as rules and people see it.
+// A Subject is a call as rules and people see it. Of what patterns match, all
+// must be allowed for the call to be, and one that is denied denies it.
 type Subject struct {
 	Title     string     // one line of at most 60 characters, nothing invisible in it
 	Command   string     // the whole command, for a shell
-	Paths     []string   // files, as the model named them
-	Subjects  []string   // what permission patterns match; all must be allowed, one denied denies
+	Paths     []string   // files, with slashes, from the root; where their links lead, if elsewhere
+	Subjects  []string   // other texts that patterns match, such as a search's pattern
 	Locations []Location // where an editor can show it
 }
 
@@ -73,16 +74,11 @@ type TodoList interface {
 	Replace([]transcript.Todo)
 }
 
-// Notes is the project memory.
+// Notes is the project memory. What it returns, errors too, is for the model.
 type Notes interface {
-	// Remember stores a note and returns how many there are now; added is
-	// false when that very text was there already.
-	Remember(ctx context.Context, kind, text string) (total int, added bool, err error)
-	// Recall returns the notes that hold every word of query, newest first,
-	// each as "(kind) text".
-	Recall(ctx context.Context, query string) ([]string, error)
-	// Forget removes every note that contains text and returns how many.
-	Forget(ctx context.Context, text string) (int, error)
+	Remember(kind, text string) (reply string, err error)
+	Recall(query string) (reply string, err error)
+	Forget(text string) (reply string, err error) // must refuse an empty text, which every note contains
 }
 
 // Options are what a set of tools works on. Workspace is required.

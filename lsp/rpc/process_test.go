@@ -43,10 +43,10 @@ func serve(parent int) {
 		os.Exit(3)
 	}
 	ctx, stop := context.WithCancel(context.Background())
+	exited := WatchExit(ctx, parent)
 	go func() {
-		if AwaitExit(ctx, parent) == nil {
-			stop()
-		}
+		<-exited
+		stop()
 	}()
 	c := New(Options{In: os.Stdin, Out: out, Methods: with(with(with(basics(),
 		"pollute", Call(pollute)),
@@ -236,27 +236,23 @@ func TestD3ParentKilled(t *testing.T) {
 	editor.cmd.Wait()
 }
 
-func TestAwaitExit(t *testing.T) {
+func TestWatchExit(t *testing.T) {
 	child := start(t, "hold")
 	pid := child.cmd.Process.Pid
-	done := make(chan error, 1)
-	go func() { done <- AwaitExit(t.Context(), pid) }()
+	exited := WatchExit(t.Context(), pid)
 	select {
-	case err := <-done:
-		t.Fatalf("returned %v while the process runs", err)
+	case <-exited:
+		t.Fatal("told of an exit while the process runs")
 	case <-time.After(1500 * time.Millisecond): // one look at a living process
 	}
 	child.in.Close()
-	if err := wait(t, "exit", done); err != nil {
-		t.Error(err)
-	}
+	wait(t, "exit", exited)
 	child.cmd.Wait()
-
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
 	for _, gone := range []int{pid, 0, -1} {
-		if err := AwaitExit(ctx, gone); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("pid %d, dead from the start: got %v", gone, err)
+		select {
+		case <-WatchExit(t.Context(), gone):
+			t.Errorf("pid %d, dead from the start, was watched", gone)
+		default:
 		}
 	}
 }

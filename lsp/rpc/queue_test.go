@@ -270,7 +270,7 @@ func TestD2BrokenOutput(t *testing.T) {
 func TestLargeBuffersAreNotKept(t *testing.T) {
 	both(t, func(t *testing.T, f Framing) {
 		p := dial(t, f, Options{})
-		big := echo("1", `"`+strings.Repeat("x", 8<<20)+`"`)
+		big := echo("1", `"`+strings.Repeat("x", 4<<20)+`"`)
 		go p.in.WriteString(frame(f, big))
 		p.body()
 		if err := p.conn.Flush(t.Context()); err != nil {

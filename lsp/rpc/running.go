@@ -24,7 +24,7 @@ func (t *running) add(id jsonrpc2.ID, cancel context.CancelFunc) *Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return invalidRequest("connection closed")
+		return &Error{CodeInvalidRequest, "connection closed", detail{Kind: "shutting_down"}}
 	}
 	if id.IsValid() {
 		if t.open[id] != nil {

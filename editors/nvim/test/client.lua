@@ -28,8 +28,9 @@ function M.connect(server, model_url)
     handlers = { ['shiro/event'] = function(_, event) table.insert(M.events, event) end },
     on_exit = function(code, signal) M.ended = { code = code, signal = signal } end,
   })
-  M.client = assert(vim.lsp.get_client_by_id(id))
-  M.wait_for('initialize', function() return M.client.initialized end)
+  M.client = assert(id and vim.lsp.get_client_by_id(id), 'the server could not be started')
+  M.wait_for('initialize', function() return M.client.initialized or M.ended end)
+  assert(M.client.initialized, 'the server did not start')
 end
 
 --- Sends a request and returns its result; an error of the server is thrown.
@@ -52,9 +53,9 @@ function M.next_event(kind)
       seen = seen + 1
       if M.events[seen].type == kind then found = M.events[seen].data end
     end
-    return found
+    return found or M.ended
   end)
-  return found
+  return found or error('the server ended before ' .. kind, 0)
 end
 
 --- Returns the completed items that a test keeps, in order.
