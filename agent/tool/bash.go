@@ -127,7 +127,10 @@ func (s *set) live(send func(channel, text string)) func(channel, text string) b
 		if sent += len(text); sent > maxLive {
 			text = "\n... [more output is not shown while the command runs]\n"
 		}
-		send(channel, s.mask.Replace(text))
+		if s.mask != nil {
+			text = s.mask.Replace(text)
+		}
+		send(channel, text)
 		return sent <= maxLive
 	}
 }

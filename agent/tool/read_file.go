@@ -55,20 +55,21 @@ func numbered(f *File, offset, limit int) (string, error) {
 		}
 		text = text[nl+1:]
 	}
-	var r report
+	r := report{kept: make([]byte, 0, min(len(text)+len(text)/4, limit))}
+	var row []byte
 	for more := true; more; line++ {
 		if line == offset+limit {
 			r.note(fmt.Sprintf("%s more: continue with offset %d", count(bytes.Count(text, []byte("\n"))+1, "line"), line))
 			break
 		}
-		var row []byte
-		row, text, more = bytes.Cut(text, []byte("\n"))
-		if line > offset {
-			r.add("\n")
+		if row = row[:0]; line > offset {
+			row = append(row, '\n')
 		}
-		r.add(strconv.Itoa(line))
-		r.add(": ")
-		r.add(string(row))
+		row = append(strconv.AppendInt(row, int64(line), 10), ": "...)
+		var rest []byte
+		rest, text, more = bytes.Cut(text, []byte("\n"))
+		row = append(row, rest...)
+		r.write(row)
 	}
 	if !f.utf8 {
 		r.note("not valid UTF-8: a byte shown as \uFFFD can be neither matched nor written, and stays as it is")

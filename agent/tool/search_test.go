@@ -40,16 +40,16 @@ func TestGlob(t *testing.T) {
 
 func TestGrep(t *testing.T) {
 	k := newKit(t, map[string]string{
-		"a.go": "package a\n\nfunc Todo() {}\n// TODO: x\n", "b.txt": "todo\r\nsecond todo\r\n", "src/c.go": "\tx := `foo`\n",
-		"src/kelvin": "\u212Aelvin\n", "last": "no newline at the end: foo", ".env": "KEY=todo\n", "nl": "one\ntwo\n", "latin": "caf\xe9 todo\n",
+		"a.go": "package a\n\nfunc Mark() {}\n// MARK: x\n", "b.txt": "mark\r\nsecond mark\r\n", "src/c.go": "\tx := `foo`\n",
+		"src/kelvin": "\u212Aelvin\n", "last": "no newline at the end: foo", ".env": "KEY=mark\n", "nl": "one\ntwo\n", "latin": "caf\xe9 mark\n",
 	})
 	for _, tt := range []struct {
 		input object
 		want  string
 	}{
-		{object{"pattern": "TODO"}, "a.go:4: // TODO: x"},
-		{object{"pattern": "todo$"}, ".env:1: KEY=todo\nb.txt:1: todo\nb.txt:2: second todo\nlatin:1: caf\uFFFD todo"},
-		{object{"pattern": "todo", "ignoreCase": true, "include": "*.go"}, "a.go:3: func Todo() {}\na.go:4: // TODO: x"},
+		{object{"pattern": "MARK"}, "a.go:4: // MARK: x"},
+		{object{"pattern": "mark$"}, ".env:1: KEY=mark\nb.txt:1: mark\nb.txt:2: second mark\nlatin:1: caf\uFFFD mark"},
+		{object{"pattern": "mark", "ignoreCase": true, "include": "*.go"}, "a.go:3: func Mark() {}\na.go:4: // MARK: x"},
 		{object{"pattern": "foo|bar"}, "last:1: no newline at the end: foo\nsrc/c.go:1: \tx := `foo`"},
 		{object{"pattern": "(?:fo|ba)[or]"}, "last:1: no newline at the end: foo\nsrc/c.go:1: \tx := `foo`"},
 		{object{"pattern": "kelvin", "ignoreCase": true}, "src/kelvin:1: \u212Aelvin"},

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -15,41 +16,49 @@ const limit = 30_000
 
 // A report is a result under construction. It keeps what fits and counts the rest.
 type report struct {
-	b       strings.Builder
-	units   int
-	dropped int
+	kept    []byte
+	units   int // of kept
+	dropped int // units
 	notes   []string
 }
 
-func (r *report) add(s string) {
-	n := units(s)
-	if fits := s; r.dropped == 0 {
-		if r.units+n > limit {
-			fits = transcript.Cut(s, limit-r.units)
-		}
+func (r *report) write(p []byte) {
+	n := units(p)
+	if r.dropped == 0 && r.units+n > limit {
+		fits := transcript.Cut(string(p), limit-r.units)
 		kept := units(fits)
-		r.units += kept
-		n -= kept
-		r.b.WriteString(plain(fits))
+		r.kept, r.units = append(r.kept, plain(fits)...), r.units+kept
+		r.dropped = n - kept
+		return
 	}
-	r.dropped += n
+	if r.dropped > 0 {
+		r.dropped += n
+		return
+	}
+	r.units += n
+	if utf8.Valid(p) && bytes.IndexByte(p, 0) < 0 {
+		r.kept = append(r.kept, p...)
+	} else {
+		r.kept = append(r.kept, plain(string(p))...)
+	}
 }
 
-func (r *report) addf(format string, args ...any) { r.add(fmt.Sprintf(format, args...)) }
+func (r *report) add(s string) { r.write([]byte(s)) }
+
+func (r *report) addf(format string, args ...any) { r.write(fmt.Appendf(nil, format, args...)) }
 
 // note puts a remark after the text, where no cut reaches it.
 func (r *report) note(remark string) { r.notes = append(r.notes, remark) }
 
 func (r *report) String() string {
+	b := r.kept
 	if r.dropped > 0 {
-		fmt.Fprintf(&r.b, "\n... [truncated %d chars]", r.dropped)
-		r.dropped = 0
+		b = fmt.Appendf(b, "\n... [truncated %d chars]", r.dropped)
 	}
 	for _, remark := range r.notes {
-		r.b.WriteString("\n[" + remark + "]")
+		b = fmt.Appendf(b, "\n[%s]", remark)
 	}
-	r.notes = nil
-	return r.b.String()
+	return string(b)
 }
 
 // clip is s as a result: plain and of limited length. A text that a report or

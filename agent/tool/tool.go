@@ -139,10 +139,10 @@ func (s *set) finish(t *Tool) {
 }
 
 func (s *set) fit(text string) string {
-	if text == "" {
-		return ""
+	if s.mask != nil {
+		text = s.mask.Replace(text)
 	}
-	return clip(s.mask.Replace(text))
+	return clip(text)
 }
 
 // fitError is err itself, unless its text cannot be sent as it stands.
@@ -156,14 +156,17 @@ func (s *set) fitError(err error) error {
 	return err
 }
 
-// masker blanks out the values of secrets. Short ones are left: they would
-// match by chance.
+// masker blanks out the values of secrets; nil when there are none. Short ones
+// are left: they would match by chance.
 func masker(secrets []string) *strings.Replacer {
 	var pairs []string
 	for _, v := range secrets {
 		if len(v) >= 8 {
 			pairs = append(pairs, v, "[secret]")
 		}
+	}
+	if pairs == nil {
+		return nil
 	}
 	return strings.NewReplacer(pairs...)
 }

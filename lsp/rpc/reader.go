@@ -85,6 +85,9 @@ func (r *reader) wholeLine() (size int, err error) {
 		part, err := r.in.ReadSlice('\n')
 		fits := size <= maxFrame
 		if size += len(part); size <= maxFrame {
+			if cap(r.buf) < size { // doubling leaves less behind than append does
+				r.buf = slices.Grow(r.buf, max(len(r.buf), len(part)))
+			}
 			r.buf = append(r.buf, part...)
 		} else if fits {
 			r.buf = nil

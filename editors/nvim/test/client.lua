@@ -7,7 +7,7 @@ local M = {
   ended = nil, -- code and signal of the server's process once it is gone
 }
 
-local modern = vim.fn.has('nvim-0.11') == 1 -- clients have methods since then, before they have functions
+local modern = vim.fn.has('nvim-0.11') == 1 -- a client has methods since then, functions before
 local seen = 0 -- events that next_event has looked at
 
 function M.wait_for(what, condition)
@@ -90,12 +90,13 @@ function M.stop()
   M.wait_for('the end of the server', function() return M.ended end)
 end
 
---- Ends the server as a crash would. Neovim tells no pid: of our children it is
---- the one that is not other.
+--- Ends the server as a crash would. Neovim tells no pid of a server: it is the
+--- child that is not other.
 function M.kill(other)
-  local children = vim.tbl_filter(function(pid) return pid ~= other end, vim.api.nvim_get_proc_children(vim.fn.getpid()))
-  assert(#children == 1, 'one server runs')
-  vim.uv.kill(children[1], 'sigkill')
+  local children = vim.api.nvim_get_proc_children(vim.fn.getpid())
+  local servers = vim.tbl_filter(function(pid) return pid ~= other end, children)
+  assert(#servers == 1, 'not one server runs')
+  vim.uv.kill(servers[1], 'sigkill')
   M.wait_for('the end of the server', function() return M.ended and not vim.lsp.get_client_by_id(M.client.id) end)
 end
 

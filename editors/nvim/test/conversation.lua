@@ -10,7 +10,8 @@ local function check(what, got, want)
   local line = ('ok nvim %s: %s'):format(vim.version(), what)
   if not vim.deep_equal(got, want) then
     failed = true
-    line = line:gsub('^ok', 'FAIL') .. (': got %s, want %s'):format(vim.inspect(got), vim.inspect(want)):gsub('%s*\n%s*', ' ')
+    local difference = (': got %s, want %s'):format(vim.inspect(got), vim.inspect(want))
+    line = line:gsub('^ok', 'FAIL') .. difference:gsub('%s*\n%s*', ' ')
   end
   io.stdout:write(line, '\n')
 end
@@ -37,7 +38,8 @@ end
 
 local function allow(approval)
   local answer = { sessionId = approval.sessionId, approvalId = approval.approvalId, optionId = 'once' }
-  check('answered: ' .. approval.title, shiro.call('shiro/approval/respond', answer), { status = 'applied', outcome = 'allowed' })
+  local result = shiro.call('shiro/approval/respond', answer)
+  check('answered: ' .. approval.title, result, { status = 'applied', outcome = 'allowed' })
 end
 
 local function said() return shiro.completed(function(item) return item.kind == 'text' end) end
@@ -110,7 +112,8 @@ local function converse()
   vim.cmd.edit('greet.sh')
   vim.bo.fixendofline = false -- so that an edit can end inside a line, behind wide characters
   shiro.connect(server, url)
-  check('the server speaks version 1', vim.tbl_get(shiro.client.server_capabilities, 'experimental', 'shiro', 'protocolVersion'), 1)
+  local extra = shiro.client.server_capabilities.experimental or {}
+  check('the server speaks version 1', vim.tbl_get(extra, 'shiro', 'protocolVersion'), 1)
   local session = shiro.call('shiro/session/create', { cwd = vim.uv.cwd() }).session.id
   edit_and_answer(session)
 

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	wire "shiro/lsp/protocol"
+)
+
+// crash kills the server while it asks and goes on in a new one, where the same
+// question must be open.
+func (d *demo) crash(ctx context.Context, asked wire.Approval) error {
+	d.killed = true
+	if err := d.waitStored(ctx, asked); err != nil {
+		return err
+	}
+	d.entry(red, "kill -9", fmt.Sprintf("the server (pid %d) is gone while it asks", d.pid()))
+	before := d.saved
+	d.end()
+	if err := d.start(ctx, d.file); err != nil {
+		return err
+	}
+	var at wire.SessionAttachResult
+	if err := d.Call(ctx, wire.MethodSessionAttach, wire.SessionAttachParams{SessionID: d.session}, &at); err != nil {
+		return fmt.Errorf("resuming the session: %w", err)
+	}
+	if at.State == nil {
+		return errors.New("resuming the session: the answer has no state")
+	}
+	d.asked = at.State.PendingApprovals
+	again := d.asked
+	if len(again) == 0 {
+		e, _, err := d.WaitEvent(ctx, 0, func(e wire.Event) bool { return e.Type == wire.EventApprovalRequested })
+		if err != nil {
+			return fmt.Errorf("waiting to be asked again: %w", err)
+		}
+		again = []wire.Approval{e.Data.(wire.Approval)}
+	}
+	if !sameQuestion(asked, again[0]) {
+		return fmt.Errorf("after the kill the question was %q, not the %q from before", again[0].Title, asked.Title)
+	}
+	if d.saved != before {
+		return errors.New("the file changed before the answer")
+	}
+	d.entry(green, "resumed", fmt.Sprintf("by a new server (pid %d), ready after %d ms: %d items, %d tasks, and the same question. Nothing has changed yet.",
+		d.pid(), d.ready.Milliseconds(), len(at.State.Items), len(at.State.Todo.Entries)))
+	return nil
+}
+
+// sameQuestion compares all but the version of the document, which counts anew
+// when the document is opened anew.
+func sameQuestion(a, b wire.Approval) bool {
+	if a.ApprovalID != b.ApprovalID || (a.Subject.Edit == nil) != (b.Subject.Edit == nil) {
+		return false
+	}
+	if a.Subject.Edit == nil {
+		return reflect.DeepEqual(a.Subject, b.Subject)
+	}
+	return slices.EqualFunc(a.Subject.Edit.Files, b.Subject.Edit.Files, func(f, g wire.FileEdit) bool {
+		return f.URI == g.URI && f.BaseHash == g.BaseHash && reflect.DeepEqual(f.Hunks, g.Hunks)
+	})
+}
+
+// waitStored waits until the question is on disk; records are written a moment
+// after they change.
+func (d *demo) waitStored(ctx context.Context, a wire.Approval) error {
+	id := strings.TrimPrefix(a.ApprovalID, wire.PrefixApproval)
+	for tick := time.NewTicker(10 * time.Millisecond); ; {
+		if b, err := os.ReadFile(d.record()); err == nil && strings.Contains(string(b), id) {
+			tick.Stop()
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting until %s holds the question: %w", d.record(), ctx.Err())
+		}
+	}
+}
+
+func (d *demo) record() string {
+	return filepath.Join(stateDir(d.home), "sessions", d.session+".json")
+}
