@@ -16,9 +16,9 @@ func (r *reader) expression(n syntax.Node) {
 		if name, ok := n.X.(*syntax.Word); ok && n.Op.String() != "==" && strings.HasSuffix(n.Op.String(), "=") {
 			r.set(name.Lit(), Word{})
 		}
-	case *syntax.LetClause:
-		// The parser reads on where bash ends the command.
-		r.opaque("let")
+	case *syntax.LetClause, *syntax.CoprocClause:
+		// The parser takes another part of these for the command than bash.
+		r.opaque(slice(r.src, n))
 		r.hide(slice(r.src, n))
 	case *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.TestClause:
 		if src := slice(r.src, n); strings.ContainsAny(src, `'\`) && subscripted(src) {

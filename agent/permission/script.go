@@ -115,8 +115,8 @@ func (r *reader) script(src string) error {
 	if err != nil {
 		return fmt.Errorf("parse shell command: %w", err)
 	}
-	if continuedComment(src) {
-		r.opaque("a comment that ends in a backslash")
+	if oddlyContinued(src) {
+		r.opaque("a line that is continued within a comment or an operator")
 		r.hide(src)
 	}
 	outer := r.src
@@ -170,15 +170,17 @@ func legible(src string) error {
 	return nil
 }
 
-// continuedComment reports whether a line may be a comment that ends in a
-// backslash: to bash the next line is code, to the parser it is comment.
-func continuedComment(src string) bool {
+// oddlyContinued reports whether a line ends in a backslash where the parser
+// and bash disagree about what follows: in a comment, which bash ends there,
+// and in the middle of an operator, which bash puts together again.
+func oddlyContinued(src string) bool {
 	for rest := src; ; {
 		line, after, ok := strings.Cut(rest, "\\\n")
 		if !ok {
 			return false
 		}
-		if strings.Contains(line[strings.LastIndexByte(line, '\n')+1:], "#") {
+		line = line[strings.LastIndexByte(line, '\n')+1:]
+		if strings.Contains(line, "#") || line != "" && strings.IndexByte("$<>(){}![]", line[len(line)-1]) >= 0 {
 			return true
 		}
 		rest = after
@@ -373,20 +375,29 @@ func (r *reader) document(n *syntax.Redirect) {
 	if n.Hdoc == nil {
 		return
 	}
-	text, end := slice(r.src, n.Hdoc), r.word(n.Word)
-	r.out.texts = append(r.out.texts, text)
-	if end.Source != end.Text || !strings.Contains(text, "\\\n") {
+	r.out.texts = append(r.out.texts, slice(r.src, n.Hdoc))
+	end := r.word(n.Word)
+	if from, to := n.Word.End().Offset(), n.Hdoc.End().Offset(); end.Source != end.Text || from <= to && to <= uint(len(r.src)) && endsOnce(r.src[from:to], end.Text) {
 		return
 	}
-	// bash joins continued lines before it looks for the end, the parser after.
+	r.opaque("a here-document with an unclear end")
+	r.hide(r.src)
+}
+
+// endsOnce reports whether a here-document, given from behind its operator,
+// has its end in the last line and nowhere else, also if continued lines are
+// joined first: bash does that before it looks for the end, the parser after.
+func endsOnce(text, end string) bool {
+	if !strings.Contains(text, "\\\n") {
+		return true
+	}
 	lines := strings.Split(strings.ReplaceAll(text, "\\\n", ""), "\n")
 	for i, line := range lines {
-		if (strings.TrimLeft(line, "\t") == end.Text) != (i == len(lines)-1) {
-			r.opaque("a here-document with an unclear end")
-			r.hide(r.src)
-			return
+		if (strings.TrimLeft(line, "\t") == end) != (i == len(lines)-1) {
+			return false
 		}
 	}
+	return true
 }
 
 func (r *reader) substitution(n *syntax.CmdSubst) bool {

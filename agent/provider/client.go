@@ -27,14 +27,14 @@ type Client struct {
 	ownHTTP        bool
 	idle, first    time.Duration
 	log            *slog.Logger
-	unusable       *Error // the base URL is none
+	unusable       *Error // why no request can be sent
 
 	mu     sync.Mutex
 	quirks map[string]quirk // by model
 }
 
-// New returns a client. It sends nothing; a base URL that cannot be used shows
-// at the first request.
+// New returns a client. It sends nothing; options that cannot be used show at
+// the first request.
 func New(o Options) *Client {
 	c := &Client{
 		api:   o.API,
@@ -60,6 +60,9 @@ func New(o Options) *Client {
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		c.unusable = &Error{Kind: KindBad, Code: "base_url", Message: "the base URL is not an http or https address"}
 		return c
+	}
+	if c.api != Responses && c.api != Chat {
+		c.unusable = &Error{Kind: KindBad, Code: "api", Message: fmt.Sprintf("the API is %q, neither %q nor %q", c.api, Responses, Chat)}
 	}
 	if strings.ContainsFunc(c.key, func(r rune) bool { return r <= ' ' || r == 0x7F }) {
 		c.unusable = &Error{Kind: KindAuth, Code: "api_key", Message: "the API key contains a space or a control character"}

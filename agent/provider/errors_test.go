@@ -159,9 +159,10 @@ func TestTheKeyNeverShows(t *testing.T) {
 	same(t, "sent", s.Requests()[0].Header.Get("Authorization"), "Bearer "+key)
 }
 
-func TestAKeyOrAddressThatCannotBeUsed(t *testing.T) {
+func TestOptionsThatCannotBeUsed(t *testing.T) {
 	for _, o := range []Options{
-		{BaseURL: "http://model.test/v1", APIKey: "two words"}, {BaseURL: ""}, {BaseURL: "model.test/v1"}, {BaseURL: "ftp://x/v1"}, {BaseURL: "http://"}, {BaseURL: "http://a b/"},
+		{API: Chat, BaseURL: "http://model.test/v1", APIKey: "two words"}, {API: "soap", BaseURL: "http://model.test/v1"}, {API: Chat},
+		{API: Chat, BaseURL: "model.test/v1"}, {API: Chat, BaseURL: "ftp://x/v1"}, {API: Chat, BaseURL: "http://"}, {API: Chat, BaseURL: "http://a b/"},
 	} {
 		c := New(o)
 		e := refused(t, c, ask("x"))

@@ -64,7 +64,7 @@ func (d *demo) take(ctx context.Context, e wire.Event) error {
 
 // stream prints what the model says, or a command prints, as it comes.
 func (d *demo) stream(delta wire.ItemDelta) {
-	first := d.shown != delta.ItemID
+	first := !d.streamed[delta.ItemID]
 	switch delta.Channel {
 	case wire.ChannelText:
 		if first {
@@ -73,7 +73,7 @@ func (d *demo) stream(delta wire.ItemDelta) {
 		d.text(delta.Text)
 	case wire.ChannelReasoning:
 		if first {
-			d.head(dim, "(thinks)")
+			d.head(dim, "thinks")
 		}
 		d.style = dim
 		d.text(delta.Text)
@@ -85,34 +85,38 @@ func (d *demo) stream(delta wire.ItemDelta) {
 	default:
 		return
 	}
-	d.shown = delta.ItemID
+	d.streamed[delta.ItemID] = true
 }
 
 // completed shows what is to be said of an item at its end, and goes on to the
 // next question.
 func (d *demo) completed(ctx context.Context, it wire.Item) error {
 	d.finish()
+	verb, what, _ := strings.Cut(it.Title, " ")
 	switch {
-	case it.Kind == wire.ItemText && d.shown != it.ID:
+	case it.Kind == wire.ItemText && !d.streamed[it.ID]:
 		d.entry(green, "shiro:", it.Text)
-	case it.Kind != wire.ItemTool || it.ToolName == "todo_write" && it.Status == wire.ItemCompleted:
+	case it.Kind != wire.ItemTool:
 	case it.Status != wire.ItemCompleted:
-		d.line(red, strings.ReplaceAll(string(it.Status), "_", " "), it.Title+": "+firstLine(it.Output))
+		d.entry(red, strings.ReplaceAll(string(it.Status), "_", " "), it.Title+": "+firstLine(it.Output))
 	case it.ToolKind == wire.ToolExecute:
 		exit := firstLine(it.Output)
 		d.exits = append(d.exits, strings.TrimPrefix(exit, "exit: "))
 		d.line(dim, "", exit)
 	case it.ToolKind == wire.ToolEdit:
-		if err := d.save(); err != nil {
+		saved, err := d.save()
+		if err != nil {
 			return err
 		}
-		d.line(bold, "applied", it.Title+": in the editor's buffer, undoable there, and saved by the editor")
-	default:
-		d.head(bold, toolLabel(it))
-		d.text(it.Title)
-		d.finish()
+		if saved {
+			what += ", in the editor's buffer; autosave wrote the file"
+		}
+		d.line(bold, "applied", what)
+	case it.ToolName == "remember":
+		d.entry(bold, "note", it.Output)
+	case it.ToolName != "todo_write":
+		d.entry(bold, strings.ToLower(verb), what)
 	}
-	d.shown = ""
 	if it.ID != d.current {
 		return nil
 	}
@@ -120,36 +124,29 @@ func (d *demo) completed(ctx context.Context, it wire.Item) error {
 	return d.answerNext(ctx)
 }
 
-func toolLabel(it wire.Item) string {
-	if it.ToolName == "remember" {
-		return "note"
-	}
-	return string(it.ToolKind)
-}
-
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return line
 }
 
+// showTasks shows the whole list when it is new, and then how far it is.
 func (d *demo) showTasks(list wire.Todo) {
-	done := 0
+	done, current := 0, ""
 	for _, t := range list.Entries {
-		if t.Status == wire.TodoDone {
+		switch t.Status {
+		case wire.TodoDone:
 			done++
+		case wire.TodoInProgress:
+			current = ", now: " + t.Text
 		}
 	}
-	d.head(bold, "task list")
-	d.text(fmt.Sprintf("%d of %d done", done, len(list.Entries)))
-	d.finish()
-	marks := map[wire.TodoStatus]string{wire.TodoDone: "[x] ", wire.TodoInProgress: "[~] ", wire.TodoBlocked: "[!] "}
-	for _, t := range list.Entries {
-		mark, ok := marks[t.Status]
-		if !ok {
-			mark = "[ ] "
+	d.entry(bold, "task list", fmt.Sprintf("%d of %d done%s", done, len(list.Entries), current))
+	if len(list.Entries) != d.tasks {
+		for _, t := range list.Entries {
+			d.entryLine("[ ] " + t.Text)
 		}
-		d.line(plain, "", mark+t.Text)
 	}
+	d.tasks = len(list.Entries)
 }
 
 func (d *demo) showGauge() {
