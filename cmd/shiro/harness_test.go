@@ -33,14 +33,14 @@ const patience = 30 * time.Second
 
 // A world is a user's machine: a home, a workspace and a model server.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	home  string // parent of .shiro-neko
 	dir   string // the workspace
 	model *providertest.Server
 	env   []string
 }
 
-func newWorld(t *testing.T, o providertest.Options) *world {
+func newWorld(t testing.TB, o providertest.Options) *world {
 	t.Helper()
 	model, err := providertest.Start(o)
 	if err != nil {

@@ -74,7 +74,7 @@ func (w *workshop) setup(ctx context.Context, cwd string) (*agent.Setup, error) 
 	}
 	if !w.noMemory {
 		notes := w.store.Notes(cwd)
-		_ = options.Notes
+		options.Notes = notes
 		setup.Notes = func() string {
 			block, err := notes.Block()
 			if err != nil {

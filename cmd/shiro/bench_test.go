@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	mock "shiro/agent/provider/providertest"
+	wire "shiro/lsp/protocol"
+)
+
+// The figures a user feels, each through the real process, real pipes and real
+// HTTP: go test ./cmd/shiro -run - -bench . -benchtime 20x
+
+// From spawning the process to the answer of initialize, and to a session.
+func BenchmarkStart(b *testing.B) {
+	w := newWorld(b, mock.Options{})
+	var session time.Duration
+	for b.Loop() {
+		begun := time.Now()
+		s := w.start()
+		b.StopTimer()
+		s.create()
+		session += time.Since(begun)
+		s.quit()
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(session.Milliseconds())/float64(b.N), "ms/session")
+}
+
+// From a prompt to the first byte of its request at the model server, in a new
+// session and in a warm one.
+func BenchmarkPromptToWire(b *testing.B) {
+	w := newWorld(b, mock.Options{Fallback: mock.Say("ok")})
+	w.speaks("responses")
+	s := w.start()
+	var first, warm time.Duration
+	for b.Loop() {
+		session := s.create()
+		first += toWire(s, session)
+		warm += toWire(s, session)
+	}
+	b.ReportMetric(float64(first.Microseconds())/float64(b.N), "µs/first")
+	b.ReportMetric(float64(warm.Microseconds())/float64(b.N), "µs/warm")
+}
+
+func toWire(s *server, session string) time.Duration {
+	n := len(s.w.model.Requests())
+	begun := time.Now()
+	s.prompt(session, "go")
+	s.ended()
+	return s.w.model.Requests()[n].At.Sub(begun)
+}
+
+// What 5 000 deltas written at once cost the server, and how many of them a
+// second reach the client.
+func BenchmarkDeltas(b *testing.B) {
+	const deltas = 5000
+	w := newWorld(b, mock.Options{Fallback: mock.Say(strings.Repeat("16 bytes of text", deltas)).Chunk(16)})
+	w.speaks("responses")
+	s := w.start()
+	session := s.create()
+	toWire(s, session)
+	cpu := cpuTime(b, s)
+	for b.Loop() {
+		s.prompt(session, "go")
+		s.ended()
+	}
+	b.ReportMetric(float64(deltas*b.N)/b.Elapsed().Seconds(), "deltas/s")
+	b.ReportMetric(float64((cpuTime(b, s)-cpu).Milliseconds())/float64(b.N), "cpu-ms/5000")
+}
+
+// A turn of 50 tool calls, and the same after 500: time and CPU per step, with
+// a tool in the process and with a shell.
+func BenchmarkToolSteps(b *testing.B) {
+	for _, tool := range []string{"read_file", "bash"} {
+		for _, before := range []int{0, 500} {
+			b.Run(fmt.Sprintf("%s after %d", tool, before), func(b *testing.B) {
+				w := newWorld(b, mock.Options{})
+				w.config("[provider]\napi = \"responses\"\n[agent]\nmax_steps = 1000\n[permission]\nbash = \"allow\"\n")
+				w.write("a.txt", strings.Repeat("a line of some length\n", 20))
+				s := w.start()
+				session := s.create()
+				if before > 0 {
+					steps(s, session, "read_file", before)
+				}
+				cpu, wall := cpuTime(b, s), time.Duration(0)
+				for b.Loop() {
+					wall += steps(s, session, tool, 50)
+				}
+				b.ReportMetric(float64(wall.Microseconds())/float64(50*b.N), "µs/step")
+				b.ReportMetric(float64((cpuTime(b, s)-cpu).Microseconds())/float64(50*b.N), "cpu-µs/step")
+				b.ReportMetric(float64(rss(b, s))/1e6, "MB")
+			})
+		}
+	}
+}
+
+func steps(s *server, session, tool string, n int) time.Duration {
+	input := map[string]args{"read_file": {"path": "a.txt"}, "bash": {"command": "true"}}[tool]
+	script := make([]mock.Step, n, n+1)
+	for i := range script {
+		script[i] = mock.Reply(mock.Reasoning("next"), mock.Call(tool, input))
+	}
+	s.w.model.Script(append(script, mock.Say("done"))...)
+	begun := time.Now()
+	s.prompt(session, "go")
+	s.ended()
+	return time.Since(begun)
+}
+
+// Opening a stored conversation of 2 120 items, whole.
+func BenchmarkOpenStored(b *testing.B) {
+	w := newWorld(b, mock.Options{})
+	w.config("[provider]\napi = \"responses\"\n[agent]\nmax_steps = 2000\n")
+	w.write("a.txt", strings.Repeat("a line of some length\n", 20))
+	s := w.start()
+	session := s.create()
+	steps(s, session, "read_file", 1059)
+	s.quit()
+	for b.Loop() {
+		b.StopTimer()
+		s := w.start()
+		b.StartTimer()
+		all := 5000
+		call[wire.SessionAttachResult](s, wire.MethodSessionAttach, wire.SessionAttachParams{SessionID: session, TailItems: &all})
+		b.StopTimer()
+		s.quit()
+		b.StartTimer()
+	}
+}
+
+// Resident memory of a server that has a session and does nothing.
+func BenchmarkIdleMemory(b *testing.B) {
+	w := newWorld(b, mock.Options{})
+	for b.Loop() {
+		s := w.start()
+		s.create()
+		b.ReportMetric(float64(rss(b, s))/1e6, "MB")
+		s.quit()
+	}
+}
+
+// cpuTime is what the process has used so far.
+func cpuTime(b *testing.B, s *server) time.Duration {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+2:]))
+	user, _ := strconv.Atoi(f[11])
+	system, _ := strconv.Atoi(f[12])
+	return time.Duration(user+system) * 10 * time.Millisecond
+}
+
+// rss is the process's resident memory in bytes.
+func rss(b *testing.B, s *server) int {
+	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.cmd.Process.Pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	pages, _ := strconv.Atoi(strings.Fields(string(statm))[1])
+	return pages * os.Getpagesize()
+}
