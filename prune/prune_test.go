@@ -79,6 +79,7 @@ func TestRepair(t *testing.T) {
 		{"healthy", []*transcript.Message{u, a(call("1")), r(result("1")), a()}, "u() a(1) t(1) a()"},
 		{"results in two messages", []*transcript.Message{a(call("1"), call("2")), r(result("2")), r(result("1"))}, "a(1,2) t(2) t(1)"},
 		{"call without result", []*transcript.Message{u, a(call("1"), call("2")), r(result("1")), u}, "u() a(1,2) t(1) t(!2) u()"},
+		{"provider-executed call", []*transcript.Message{a(transcript.Part{Type: transcript.TypeToolCall, ToolCallID: "p", ProviderExecuted: true}), u}, "a(p) u()"},
 		{"suspended tail", []*transcript.Message{u, a(call("1"))}, "u() a(1) t(!1)"},
 		{"orphan result", []*transcript.Message{u, r(result("9")), a()}, "u() a()"},
 		{"orphan beside a healthy one", []*transcript.Message{a(call("1")), r(result("9"), result("1")), u}, "a(1) t(1) u()"},
@@ -100,5 +101,17 @@ func TestRepairReturnsAHealthyTranscriptItself(t *testing.T) {
 	in := []*transcript.Message{transcript.User("u"), transcript.Assistant(call("1")), transcript.Tool(result("1"))}
 	if got := Repair(in); &got[0] != &in[0] {
 		t.Error("copied")
+	}
+}
+
+func BenchmarkRepair(b *testing.B) {
+	ms := []*transcript.Message{transcript.User("go")}
+	for i := range 2500 {
+		id := fmt.Sprint(i)
+		ms = append(ms, transcript.Assistant(call(id)), transcript.Tool(result(id)))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		Repair(ms)
 	}
 }

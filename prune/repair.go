@@ -27,15 +27,14 @@ func Repair(messages []*transcript.Message) []*transcript.Message {
 			}
 		}
 		run := messages[i:end]
-		fixed := repairRun(run, calls)
-		if fixed != nil && out == nil {
-			out = slices.Clone(messages[:i])
+		if !healthy(run, calls) {
+			if out == nil {
+				out = slices.Clone(messages[:i])
+			}
+			run = repairRun(run, calls)
 		}
 		if out != nil {
-			if fixed == nil {
-				fixed = run
-			}
-			out = append(out, fixed...)
+			out = append(out, run...)
 		}
 		i = end
 	}
@@ -45,10 +44,49 @@ func Repair(messages []*transcript.Message) []*transcript.Message {
 	return out
 }
 
-// repairRun mends one message and the tool messages after it. It returns nil
-// when there is nothing to mend.
+// healthy reports whether each of the calls has one result in the messages of
+// run, and nothing else has one.
+func healthy(run []*transcript.Message, calls []transcript.Part) bool {
+	open := 0
+	for i := range calls {
+		if isOurs(&calls[i]) {
+			open++
+		}
+	}
+	for n, m := range run {
+		for i := range m.Parts {
+			p := &m.Parts[i]
+			if m.Role != transcript.RoleTool || !isResult(p) {
+				continue
+			}
+			if !isCall(calls, p.ToolCallID) || answeredBefore(run[:n+1], i, p.ToolCallID) {
+				return false
+			}
+			open--
+		}
+	}
+	return open == 0
+}
+
+// answeredBefore reports whether a part before part i of the last message of
+// run is a result of the call.
+func answeredBefore(run []*transcript.Message, i int, id string) bool {
+	for n, m := range run {
+		parts := m.Parts
+		if n == len(run)-1 {
+			parts = parts[:i]
+		}
+		for k := range parts {
+			if m.Role == transcript.RoleTool && isResult(&parts[k]) && parts[k].ToolCallID == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// repairRun mends one message and the tool messages after it.
 func repairRun(run []*transcript.Message, calls []transcript.Part) []*transcript.Message {
-	healthy := true
 	answered := make(map[string]bool)
 	fixed := make([]*transcript.Message, 0, len(run)+1)
 	for _, m := range run {
@@ -57,7 +95,7 @@ func repairRun(run []*transcript.Message, calls []transcript.Part) []*transcript
 			continue
 		}
 		kept := slices.DeleteFunc(slices.Clone(m.Parts), func(p transcript.Part) bool {
-			if p.Type != transcript.TypeToolResult && p.Type != "tool-error" {
+			if !isResult(&p) {
 				return false
 			}
 			drop := answered[p.ToolCallID] || !isCall(calls, p.ToolCallID)
@@ -68,29 +106,38 @@ func repairRun(run []*transcript.Message, calls []transcript.Part) []*transcript
 			fixed = append(fixed, m)
 			continue
 		}
-		healthy = false
 		if len(kept) > 0 {
 			fixed = append(fixed, transcript.Tool(kept...))
 		}
 	}
 	var missing []transcript.Part
 	for _, c := range calls {
-		if c.Type == transcript.TypeToolCall && !c.ProviderExecuted && !answered[c.ToolCallID] {
+		if isOurs(&c) && !answered[c.ToolCallID] {
 			out := transcript.Output{Type: transcript.OutputErrorText, Text: NoResult}
 			missing = append(missing, transcript.Result(c, out, false))
 		}
 	}
 	if len(missing) > 0 {
-		return append(fixed, transcript.Tool(missing...))
-	}
-	if healthy {
-		return nil
+		fixed = append(fixed, transcript.Tool(missing...))
 	}
 	return fixed
 }
 
+// isOurs reports whether p is a call that we must answer.
+func isOurs(p *transcript.Part) bool {
+	return p.Type == transcript.TypeToolCall && !p.ProviderExecuted
+}
+
+// isResult also knows a type that the terminal tool reads but never stores.
+func isResult(p *transcript.Part) bool {
+	return p.Type == transcript.TypeToolResult || p.Type == "tool-error"
+}
+
 func isCall(parts []transcript.Part, id string) bool {
-	return slices.ContainsFunc(parts, func(p transcript.Part) bool {
-		return p.Type == transcript.TypeToolCall && p.ToolCallID == id
-	})
+	for i := range parts {
+		if parts[i].Type == transcript.TypeToolCall && parts[i].ToolCallID == id {
+			return true
+		}
+	}
+	return false
 }

@@ -43,8 +43,8 @@ func (r *reader) command(words []Word, redirs []*syntax.Redirect) {
 	case "eval":
 		r.opaque("eval runs text as commands")
 		r.hide(texts(words[1:]))
-	case "source", ".", "alias", "unalias", "shopt", "enable", "hash", "bind", "complete", "compgen", "fc":
-		r.opaque(name + " changes what commands mean")
+	case "source", ".", "alias", "unalias", "shopt", "enable", "hash", "bind", "complete", "compgen", "fc", "let":
+		r.opaque(name + " reads text as code or changes what commands mean")
 	case "read", "mapfile", "readarray", "getopts", "printf", "unset", "export", "declare", "typeset", "local", "readonly", "test", "[":
 		r.builtin(name, words)
 	case "ssh", "watch", "parallel", "script", "su", "strace", "ltrace", "flock", "chroot", "jobs":
@@ -234,9 +234,8 @@ func (r *reader) builtin(name string, words []Word) {
 	r.out.takesInput = r.out.takesInput || name == "read" || name == "mapfile" || name == "readarray"
 	sets := name != "test" && name != "[" && (name != "printf" || len(words) > 1 && strings.HasPrefix(words[1].Text, "-v"))
 	for _, w := range words[1:] {
-		if w.code && name != "printf" {
-			r.opaque("a command in a subscript: " + w.Source)
-			r.hide(w.Text)
+		if sets || name == "test" || name == "[" {
+			r.evaluates = r.evaluates || w.Text == "-v" || strings.Contains(w.Text, "[")
 		}
 		if !sets {
 			continue

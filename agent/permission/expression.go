@@ -2,38 +2,49 @@ package permission
 
 import (
 	"strings"
+	"unicode"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// expression looks for what bash evaluates beyond the grammar: subscripts in
-// strings, prompts in variables, arithmetic that assigns.
+// expression looks for what bash evaluates beyond its grammar. Where it wants a
+// number it takes the value of a name, takes that for an expression, and
+// expands what stands in its brackets: x='a[$(touch y)]'; echo $((x)) runs
+// touch. So a script that quotes such text and evaluates names is unreadable.
 func (r *reader) expression(n syntax.Node) {
 	switch n := n.(type) {
-	case *syntax.ParamExp:
-		r.expansion(n)
+	case *syntax.SglQuoted:
+		r.quotes = r.quotes || expandable(n.Value)
+	case *syntax.Lit:
+		r.quotes = r.quotes || strings.HasSuffix(n.Value, "$") || strings.Contains(n.Value, `\$`) || strings.Contains(n.Value, "\\`")
+	case *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.CStyleLoop:
+		r.evaluates = r.evaluates || r.names(n)
+	case *syntax.TestClause:
+		for _, op := range [...]string{"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v"} {
+			r.evaluates = r.evaluates || strings.Contains(slice(r.src, n), op)
+		}
 	case *syntax.BinaryArithm:
 		if name, ok := n.X.(*syntax.Word); ok && n.Op.String() != "==" && strings.HasSuffix(n.Op.String(), "=") {
 			r.set(name.Lit(), Word{})
 		}
+	case *syntax.ParamExp:
+		r.expansion(n)
 	case *syntax.LetClause, *syntax.CoprocClause:
 		// The parser takes another part of these for the command than bash.
 		r.opaque(slice(r.src, n))
 		r.hide(slice(r.src, n))
-	case *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.TestClause:
-		if src := slice(r.src, n); strings.ContainsAny(src, `'\`) && subscripted(src) {
-			r.opaque("a command in an arithmetic expression")
-			r.hide(src)
-		}
 	}
 }
 
 func (r *reader) expansion(n *syntax.ParamExp) {
-	if n.Index != nil || n.Slice != nil {
-		if src := slice(r.src, n); strings.ContainsAny(src, `'\`) && strings.ContainsAny(src, "$`") && subscripted(src) {
-			r.opaque("a command in a subscript")
-			r.hide(src)
-		}
+	if n.Index != nil {
+		r.evaluates = r.evaluates || r.names(n.Index)
+	}
+	if n.Slice != nil {
+		r.evaluates = r.evaluates || n.Slice.Offset != nil && r.names(n.Slice.Offset) || n.Slice.Length != nil && r.names(n.Slice.Length)
+	}
+	if n.Excl {
+		r.evaluates = true
 	}
 	if n.Exp == nil {
 		return
@@ -51,11 +62,15 @@ func (r *reader) expansion(n *syntax.ParamExp) {
 	}
 }
 
-// subscripted reports whether evaluating the text as a number would run a
-// command: bash expands what stands in the brackets of a name.
-func subscripted(s string) bool {
-	i := strings.IndexByte(s, '[')
-	return i >= 0 && (strings.Contains(s[i:], "$(") || strings.Contains(s[i:], "`"))
+// names reports whether an expression is more than numbers.
+func (r *reader) names(n syntax.Node) bool {
+	return strings.ContainsFunc(slice(r.src, n), func(c rune) bool { return c == '$' || c == '`' || c == '_' || unicode.IsLetter(c) })
+}
+
+// expandable reports whether expanding a text would run a command in it, or
+// could with other text behind it.
+func expandable(text string) bool {
+	return strings.Contains(text, "$(") || strings.Contains(text, "`") || strings.HasSuffix(text, "$")
 }
 
 // forkBomb reports whether a function starts itself in both halves of a

@@ -89,6 +89,10 @@ func Read(command string) (Script, error) {
 	if err := r.script(command); err != nil {
 		return Script{hidden: []string{command}}, err
 	}
+	if r.quotes && r.evaluates {
+		r.opaque("numbers are evaluated where quoted text may be a command")
+		r.hide(command)
+	}
 	if r.out.takesInput {
 		r.out.Files = append(r.out.Files, r.out.echoed...)
 	}
@@ -105,6 +109,9 @@ type reader struct {
 	at    string // where the script moved to
 
 	functions int // around the current node
+
+	quotes    bool // there is text that would run a command if expanded again
+	evaluates bool // and something that does so, see expression
 }
 
 func (r *reader) script(src string) error {
@@ -318,10 +325,6 @@ func (r *reader) assignment(n *syntax.Assign) {
 // set records that a variable gets a value.
 func (r *reader) set(name string, value Word) {
 	r.out.Assigns = append(r.out.Assigns, Assign{Name: name, Value: value, Hazard: hazardous(name)})
-	if value.code {
-		r.opaque("a command in the value of " + name)
-		r.hide(value.Text)
-	}
 	r.file(value, false)
 	if value.Known {
 		r.vars[name] = value.Text
@@ -345,7 +348,8 @@ func (r *reader) declare(n *syntax.DeclClause) {
 			continue
 		}
 		w := r.word(a.Value)
-		if !w.Known || w.code || w.option() != "" && strings.Contains(w.Text, "n") {
+		r.evaluates = r.evaluates || w.option() != "" // such as -i
+		if !w.Known || expandable(w.Text) || w.option() != "" && strings.Contains(w.Text, "n") {
 			r.opaque("a declaration that cannot be read: " + n.Variant.Value + " " + w.Source)
 		}
 	}
@@ -376,6 +380,7 @@ func (r *reader) document(n *syntax.Redirect) {
 		return
 	}
 	r.out.texts = append(r.out.texts, slice(r.src, n.Hdoc))
+	r.quotes = r.quotes || expandable(slice(r.src, n.Hdoc))
 	end := r.word(n.Word)
 	if from, to := n.Word.End().Offset(), n.Hdoc.End().Offset(); end.Source != end.Text || from <= to && to <= uint(len(r.src)) && endsOnce(r.src[from:to], end.Text) {
 		return

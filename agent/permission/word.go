@@ -16,9 +16,6 @@ type Word struct {
 	Known bool // Text is what the program gets; a leading ~ may stand in it
 	// glob is the word as a pattern for path.Match, if the shell expands it.
 	glob string
-	// code says that quoted text in the word would run a command if something
-	// expanded it once more, as arithmetic and declare do.
-	code bool
 }
 
 // name is what the word calls when it is a command word: no directory, no
@@ -45,7 +42,7 @@ type wordText struct {
 	src  string
 	vars map[string]string
 	text strings.Builder
-	// glob is built beside text, with a star for every hole.
+	// glob is built beside text; it is of use only if meta is set.
 	glob      strings.Builder
 	meta      bool
 	unknown   bool
@@ -67,16 +64,11 @@ func (r *reader) word(w *syntax.Word) Word {
 	if t.unescaped {
 		r.opaque("text is spelled in escapes: " + source)
 	}
-	glob := t.glob.String()
-	word := Word{Source: source, Text: t.text.String(), Known: !t.unknown && !t.meta, code: runsCode(glob)}
+	word := Word{Source: source, Text: t.text.String(), Known: !t.unknown && !t.meta}
 	if t.meta {
-		word.glob = glob
+		word.glob = t.glob.String()
 	}
 	return word
-}
-
-func runsCode(text string) bool {
-	return strings.Contains(text, "$(") || strings.Contains(text, "`")
 }
 
 func (t *wordText) literal(s string) {

@@ -43,7 +43,7 @@ func (c *Client) encode(r *Request, q quirk) (*body, error) {
 		h.responses(f.refs)
 	} else {
 		f.echo = c.echo != (q&otherEcho != 0)
-		h.open |= otherEcho
+		h.open |= otherEcho | strictTurns
 		if q&otherRole != 0 {
 			role = "developer"
 		}
@@ -53,7 +53,10 @@ func (c *Client) encode(r *Request, q quirk) (*body, error) {
 		h.open |= otherRole
 		system = h.message(role, r.System)
 	}
-	if r.Trailer != "" {
+	messages := r.Messages
+	if q&strictTurns != 0 {
+		messages = alternating(messages, r.Trailer)
+	} else if r.Trailer != "" {
 		trailer = h.message(transcript.RoleUser, r.Trailer)
 	}
 	if h.err != nil {
@@ -63,7 +66,7 @@ func (c *Client) encode(r *Request, q quirk) (*body, error) {
 	if cache == nil {
 		cache = new(Cache)
 	}
-	list, size := cache.encode(f, r.Messages)
+	list, size := cache.encode(f, messages)
 	if len(list) == 0 && len(trailer) == 0 {
 		return nil, &Error{Kind: KindBad, Message: "there is no message to send"}
 	}

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -93,6 +92,11 @@ func (c *Client) Stream(ctx context.Context, r *Request, on func(Delta)) (*Respo
 	if on == nil {
 		on = func(Delta) {}
 	}
+	shown := false
+	report := func(d Delta) {
+		shown = true
+		on(d)
+	}
 	known := c.known(r.Model, 0)
 	for {
 		b, err := c.encode(r, known)
@@ -100,7 +104,7 @@ func (c *Client) Stream(ctx context.Context, r *Request, on func(Delta)) (*Respo
 			return nil, err
 		}
 		c.log.Debug("model request", "api", c.api, "model", r.Model, "messages", len(r.Messages), "bytes", len(b.json))
-		res, err := c.exchange(ctx, r, b.json, on)
+		res, err := c.exchange(ctx, r, b.json, report)
 		if err == nil {
 			return res, nil
 		}
@@ -108,7 +112,7 @@ func (c *Client) Stream(ctx context.Context, r *Request, on func(Delta)) (*Respo
 		if !ok {
 			return nil, err
 		}
-		if q := learn(e, b.open); q != 0 {
+		if q := learn(e, b.open); q != 0 && !shown {
 			known = c.known(r.Model, q)
 			c.log.Info("the model server refused a part of the request; asking without it", "model", r.Model, "refusal", mask(e.Message, c.key))
 			continue
@@ -202,88 +206,4 @@ func (c *Client) reader(r *Request, on func(Delta)) reader {
 		return &chatReader{answer: a, origin: originOptions(c.origin)}
 	}
 	return &responsesReader{answer: a, origin: c.origin}
-}
-
-// Models returns the ids of the models that the server lists, sorted.
-func (c *Client) Models(ctx context.Context) ([]string, error) {
-	if c.unusable != nil {
-		return nil, c.unusable
-	}
-	inner, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	req, err := http.NewRequestWithContext(inner, http.MethodGet, c.base+"/models", nil)
-	if err != nil {
-		return nil, err
-	}
-	if c.key != "" {
-		req.Header.Set("Authorization", "Bearer "+c.key)
-	}
-	t := &call{http: c.http, secret: c.key, wait: newPatience(15*time.Second, end)}
-	res, err := t.Do(req)
-	if err != nil {
-		return nil, c.told(t.settle(ctx, inner, err), "")
-	}
-	defer res.Body.Close()
-	t.wait.arm()
-	defer t.wait.disarm()
-	body, err := io.ReadAll(io.LimitReader(res.Body, 16<<20))
-	if err != nil {
-		return nil, c.told(t.settle(ctx, inner, err), "")
-	}
-	ids, err := modelIDs(body)
-	if err != nil {
-		return nil, c.told(err, "")
-	}
-	return ids, nil
-}
-
-func modelIDs(body []byte) ([]string, error) {
-	var w struct {
-		Data, Models []struct{ ID, Name string }
-	}
-	if !decodes(body, &w) || w.Data == nil && w.Models == nil {
-		return nil, &Error{Kind: KindBadStream, Message: "the server answered with something other than a list of models: " + excerpt(string(body))}
-	}
-	var ids []string
-	for _, m := range append(w.Data, w.Models...) {
-		if id := cmp.Or(m.ID, m.Name); id != "" {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids), nil
-}
-
-// told completes an error for whoever reads it: what to look at, and nothing of
-// the key.
-func (c *Client) told(err error, model string) error {
-	e, ok := err.(*Error)
-	if !ok {
-		return err
-	}
-	for _, s := range [...]*string{&e.Message, &e.Code, &e.Param} {
-		*s = mask(*s, c.key)
-	}
-	if len(e.Message) > 2000 {
-		e.Message = strings.ToValidUTF8(e.Message[:2000], "") + "…"
-	}
-	switch {
-	case e.Kind == KindAuth && c.key == "":
-		e.Message += " (no API key is set for " + c.origin + ")"
-	case e.Kind == KindAuth && e.Code != codeProxy:
-		e.Message += " (check the API key for " + c.origin + ")"
-	case e.Kind == KindNotFound && model != "":
-		e.Message += fmt.Sprintf(" (check the model %q and the base URL, %s)", model, c.origin)
-	case e.Kind == KindNotFound, e.Kind == KindBadStream:
-		e.Message += " (check the base URL, " + c.origin + ")"
-	}
-	return e
-}
-
-// mask hides the key where a server or a proxy echoes it.
-func mask(s, key string) string {
-	if len(key) < 4 {
-		return s // no secret, and all over the place
-	}
-	return strings.ReplaceAll(s, key, "***")
 }

@@ -224,3 +224,38 @@ func excerpt(s string) string {
 	}
 	return s
 }
+
+// told completes an error for whoever reads it: what to look at, and nothing of
+// the key.
+func (c *Client) told(err error, model string) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	for _, s := range [...]*string{&e.Message, &e.Code, &e.Param} {
+		*s = mask(*s, c.key)
+	}
+	if len(e.Message) > 2000 {
+		e.Message = strings.ToValidUTF8(e.Message[:2000], "") + "…"
+	}
+	switch {
+	case e.Code == codeProxy:
+	case e.Kind == KindAuth && c.key == "":
+		e.Message += " (no API key is set for " + c.origin + ")"
+	case e.Kind == KindAuth:
+		e.Message += " (check the API key for " + c.origin + ")"
+	case e.Kind == KindNotFound && model != "":
+		e.Message += fmt.Sprintf(" (check the model %q and the base URL, %s)", model, c.origin)
+	case e.Kind == KindNotFound, e.Kind == KindBadStream:
+		e.Message += " (check the base URL, " + c.origin + ")"
+	}
+	return e
+}
+
+// mask hides the key where a server or a proxy echoes it.
+func mask(s, key string) string {
+	if len(key) < 4 {
+		return s // no secret, and all over the place
+	}
+	return strings.ReplaceAll(s, key, "***")
+}

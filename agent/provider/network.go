@@ -75,12 +75,12 @@ func certificateTrouble(host string, err *tls.CertificateVerificationError) stri
 	who := "the certificate"
 	if len(err.UnverifiedCertificates) > 0 {
 		c := err.UnverifiedCertificates[0]
-		who = fmt.Sprintf("the certificate %q, issued by %q,", name(c.Subject.CommonName, c.DNSNames), name(c.Issuer.CommonName, c.Issuer.Organization))
+		who = fmt.Sprintf("the certificate %q, issued by %q,", either(c.Subject.CommonName, c.DNSNames), either(c.Issuer.CommonName, c.Issuer.Organization))
 	}
 	return fmt.Sprintf("%s of %s is not accepted: %v (a company's own authority can be named in SSL_CERT_FILE)", who, host, err.Err)
 }
 
-func name(common string, others []string) string {
+func either(common string, others []string) string {
 	if common == "" && len(others) > 0 {
 		return others[0]
 	}

@@ -38,7 +38,7 @@ type Options struct {
 	Store bool
 
 	IdleTimeout      time.Duration // silence inside an answer; 0 means 120 s
-	FirstByteTimeout time.Duration // silence before it; 0 means 300 s
+	FirstByteTimeout time.Duration // silence before its first delta; 0 means 300 s
 
 	Log *slog.Logger // nil discards
 }
@@ -83,7 +83,8 @@ const (
 )
 
 // A Delta is a piece of an answer as it arrives. It is for showing only: what
-// counts is the Response, which may correct it.
+// counts is the Response, which may correct it. The first delta of a call may
+// have no text.
 type Delta struct {
 	Channel Channel
 	Part    int    // ordinal of the part it belongs to, in order of appearance

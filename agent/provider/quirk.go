@@ -27,6 +27,7 @@ const (
 	onlyOwnBlobs   // it refuses encrypted reasoning of unknown origin
 	noBlobs        // it refuses its own too: another account's, or too old
 	otherEcho      // reasoning_content: the reverse of what its address suggests
+	strictTurns    // user messages must not follow each other, or tool results
 	endOfQuirks
 )
 
@@ -37,6 +38,8 @@ func learn(e *Error, sent quirk) quirk {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
 	case http.StatusNotFound:
 		sent &= noReferences
+	case http.StatusInternalServerError:
+		sent &= strictTurns // a chat template that fails
 	default:
 		return 0
 	}
@@ -85,6 +88,8 @@ func (r refusal) tells(q quirk) bool {
 		return r.code == "invalid_encrypted_content" || r.says("encrypted") && !r.says("not supported")
 	case otherEcho:
 		return r.names("reasoning_content")
+	case strictTurns:
+		return r.says("must alternate") || r.says("role 'user' after role") || r.says("role user after role")
 	}
 	return false
 }

@@ -80,6 +80,7 @@ func TestRefusalsInOtherWords(t *testing.T) {
 		`{"error":{"message":"Unknown parameter: 'tools[0].strict'.","param":"tools[0].strict"}}`:                                                      noStrict,
 		`{"error":{"message":"Unknown parameter: 'input[3].phase'.","param":"input[3].phase"}}`:                                                        noPhase,
 		`{"error":{"message":"The encrypted content gAAA... could not be verified.","code":"invalid_encrypted_content"}}`:                              onlyOwnBlobs,
+		`{"error":{"message":"Unexpected role 'user' after role 'tool'","code":"3230"}}`:                                                               strictTurns,
 		`{"error":{"message":"Missing reasoning_content field in the assistant message at index 2"}}`:                                                  otherEcho,
 		`{"error":{"message":"Please include a user message, the store is closed."}}`:                                                                  0,
 		`{"error":{"message":"The developer of this model is unknown"}}`:                                                                               0,
@@ -95,7 +96,7 @@ func TestRefusalsInOtherWords(t *testing.T) {
 			t.Errorf("%s\nteaches %b, want %b", body, got, want)
 		}
 		e.Status = 500
-		if got := learn(e, all); got != 0 {
+		if got := learn(e, all); got != want&strictTurns {
 			t.Errorf("a 500 teaches %b", got)
 		}
 	}
@@ -309,4 +310,52 @@ func TestQuirksAreLearntByModel(t *testing.T) {
 		}
 	}
 	same(t, "requests", fmt.Sprint(len(s.Requests())), "4")
+}
+
+// A server whose model knows only turns gets the trailer and neighbouring user
+// messages as one, and everything still arrives.
+func TestStrictTurns(t *testing.T) {
+	s := startMock(t, providertest.Options{
+		Flavour: providertest.Flavour{StrictTurns: true},
+		Script:  []providertest.Step{providertest.Call("list", nil), providertest.Say("done"), providertest.Say("again")},
+	})
+	c := newClient(t, s, Options{API: Chat})
+	k := newTalk(t, "first")
+	k.say("second")
+	k.r.Trailer = "STATE"
+	for k.step(c) {
+	}
+	k.say("third")
+	k.step(c)
+	same(t, "refusals", len(s.Violations()), 1)
+	requests := s.Requests()
+	same(t, "requests", len(requests), 4)
+	for i, want := range map[int][]string{
+		1: {"user first\n\nsecond\n\nSTATE"},
+		2: {"user first\n\nsecond", "call", "result output of list{}\n\nSTATE"},
+		3: {"user first\n\nsecond", "call", "result output of list{}", "assistant done", "user third\n\nSTATE"},
+	} {
+		var got []string
+		for _, it := range requests[i].Items() {
+			switch {
+			case it.Role == "system":
+			case it.Kind == "call":
+				got = append(got, it.Kind)
+			case it.Kind == "message":
+				got = append(got, it.Role+" "+it.Text)
+			default:
+				got = append(got, it.Kind+" "+it.Text)
+			}
+		}
+		same(t, fmt.Sprintf("request %d", i), got, want)
+	}
+}
+
+// An error inside the stream does not begin the answer again once some of it
+// has been shown.
+func TestNoSecondRequestBehindShownText(t *testing.T) {
+	s := script(t, providertest.Raw(chatDeltas(`{"content":"x"}`)+event(`{"error":{"code":400,"message":"Unknown parameter: 'stream_options'."}}`)))
+	e := refused(t, newClient(t, s, Options{API: Chat}), ask("x"))
+	same(t, "status", e.Status, 400)
+	same(t, "requests", len(s.Requests()), 1)
 }

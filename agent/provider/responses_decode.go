@@ -137,10 +137,10 @@ func (r *responsesReader) grown(ev *responsesEvent, c Channel, nth int) {
 		return
 	}
 	it := r.item(ev.itemID, ev.outputIndex)
-	if it.done || nth < 0 || nth > len(it.pieces)+8 {
+	if it.done {
 		return
 	}
-	p := r.piece(it, c, nth)
+	p := r.piece(it, c, min(max(nth, 0), len(it.pieces)))
 	if c == Args && p.callID == "" {
 		p.text = appendUnquoted(p.text, ev.delta, &p.half) // the call's head is still to come
 		return

@@ -10,6 +10,8 @@ import (
 
 	mock "shiro/agent/provider/providertest"
 	wire "shiro/lsp/protocol"
+	"shiro/memory"
+	"shiro/memory/transcript"
 )
 
 // The figures a user feels, each through the real process, real pipes and real
@@ -112,25 +114,37 @@ func steps(s *server, session, tool string, n int) time.Duration {
 	return time.Since(begun)
 }
 
-// Opening a stored conversation of 2 120 items, whole.
+// Opening a stored conversation of 2 120 messages, whole, and the next request
+// after it.
 func BenchmarkOpenStored(b *testing.B) {
-	w := newWorld(b, mock.Options{})
-	w.config("[provider]\napi = \"responses\"\n[agent]\nmax_steps = 2000\n")
-	w.write("a.txt", strings.Repeat("a line of some length\n", 20))
-	s := w.start()
-	session := s.create()
-	steps(s, session, "read_file", 1059)
-	s.quit()
+	w := newWorld(b, mock.Options{Fallback: mock.Say("ok")})
+	w.speaks("responses")
+	rec := &transcript.Session{ID: memory.NewID(), CreatedAt: "2026-08-11T09:10:00.000Z", UpdatedAt: "2026-08-11T09:10:00.000Z", CWD: w.dir, Provider: "openai", Model: "mock"}
+	rec.Messages = append(rec.Messages, transcript.User("read it"))
+	for i := range 1059 {
+		c := transcript.Part{Type: transcript.TypeToolCall, ToolCallID: fmt.Sprint("call_", i), ToolName: "read_file", Input: []byte(`{"path":"a.txt"}`)}
+		out := transcript.Output{Type: transcript.OutputText, Text: strings.Repeat("a line of some length\n", 40)}
+		rec.Messages = append(rec.Messages, transcript.Assistant(transcript.Text("next"), c), transcript.Tool(transcript.Result(c, out, true)))
+	}
+	rec.Messages = append(rec.Messages, transcript.Assistant(transcript.Text("done")))
+	writer := memory.Open(memory.Options{Dir: stateDir(w.home)}).Writer(memory.WriterOptions{})
+	writer.Save(rec)
+	if err := writer.Close(); err != nil {
+		b.Fatal(err)
+	}
+	var request time.Duration
 	for b.Loop() {
 		b.StopTimer()
 		s := w.start()
 		b.StartTimer()
 		all := 5000
-		call[wire.SessionAttachResult](s, wire.MethodSessionAttach, wire.SessionAttachParams{SessionID: session, TailItems: &all})
+		call[wire.SessionAttachResult](s, wire.MethodSessionAttach, wire.SessionAttachParams{SessionID: rec.ID, TailItems: &all})
 		b.StopTimer()
-		s.quit()
+		request += toWire(s, rec.ID)
+		s.kill() // the record stays as it is
 		b.StartTimer()
 	}
+	b.ReportMetric(float64(request.Microseconds())/float64(b.N), "µs/request")
 }
 
 // Resident memory of a server that has a session and does nothing.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 
 	"go.lsp.dev/jsonrpc2"
@@ -132,6 +133,7 @@ func (c *Conn) invoke(ctx context.Context, name string, call bool, params json.R
 	return result, err
 }
 
+// protect runs f and makes its panic an error.
 func (c *Conn) protect(name string, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -142,16 +144,27 @@ func (c *Conn) protect(name string, f func() error) (err error) {
 	return f()
 }
 
+// wire is e as jsonrpc2 encodes it, which copies the message as it is. Data that
+// cannot be encoded is left out.
+func (c *Conn) wire(e *Error) *jsonrpc2.Error {
+	w := jsonrpc2.NewError(jsonrpc2.Code(e.Code), strings.ToValidUTF8(e.Message, "\uFFFD"))
+	err := c.protect("error data", func() error {
+		data, err := encode(e.Data)
+		w.Data = jsonrpc2.RawMessage(data)
+		return err
+	})
+	if err != nil {
+		c.log.Error("error data not sent", "code", e.Code, "err", err)
+	}
+	return w
+}
+
 // reply queues a response. A peer so far behind that answers no longer fit counts
 // as gone: they are all that grows the queue then.
 func (c *Conn) reply(id jsonrpc2.ID, result json.RawMessage, failure *Error) {
 	var wire error
 	if failure != nil {
-		w, err := failure.wire()
-		if err != nil {
-			c.log.Error("error data not sent", "code", failure.Code, "err", err)
-		}
-		wire = w
+		wire = c.wire(failure)
 	}
 	err := c.out.put(2*highWater, func(b []byte) []byte {
 		return jsonrpc2.AppendResponse(b, id, jsonrpc2.RawMessage(result), wire)

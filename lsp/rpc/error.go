@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
-
-	"go.lsp.dev/jsonrpc2"
 )
 
 // Codes of the errors this package sends.
@@ -71,17 +68,6 @@ func wireError(ctx context.Context, err error) *Error {
 		return &Error{CodeCancelled, "cancelled", detail{Kind: "cancelled"}}
 	}
 	return &Error{Code: CodeFailed, Message: err.Error()}
-}
-
-// wire is e as jsonrpc2 encodes it, which copies the message as it is.
-func (e *Error) wire() (*jsonrpc2.Error, error) {
-	w := jsonrpc2.NewError(jsonrpc2.Code(e.Code), strings.ToValidUTF8(e.Message, "\uFFFD"))
-	if e.Data == nil {
-		return w, nil
-	}
-	data, err := encode(e.Data)
-	w.Data = jsonrpc2.RawMessage(data)
-	return w, err
 }
 
 // peerError reads the error member of a response. One that is not as the

@@ -309,6 +309,11 @@ func TestOverloadedSaysWhenToRetry(t *testing.T) {
 	close(b.free)
 }
 
+// mad panics when it is encoded.
+type mad struct{}
+
+func (mad) MarshalJSON() ([]byte, error) { panic("mad") }
+
 func TestHandlerErrors(t *testing.T) {
 	fails := func(err error) Method {
 		return Call(func(context.Context, *struct{}) (any, error) { return nil, err })
@@ -321,6 +326,7 @@ func TestHandlerErrors(t *testing.T) {
 		"cancelled": fails(fmt.Errorf("model: %w", context.Canceled)),
 		"deadline":  fails(context.DeadlineExceeded),
 		"bad data":  fails(&Error{Code: 5, Message: "x", Data: func() {}}),
+		"mad data":  fails(&Error{Code: 5, Message: "x", Data: mad{}}),
 		"bad value": Call(func(context.Context, *struct{}) (any, error) { return func() {}, nil }),
 		"panic":     Call(func(context.Context, *struct{}) (any, error) { var m map[string]int; m["x"]++; return nil, nil }),
 		"nil":       Call(func(context.Context, *struct{}) (*int, error) { return nil, nil }),
@@ -332,6 +338,7 @@ func TestHandlerErrors(t *testing.T) {
 		"cancelled": `"error":{"code":-32800,"message":"cancelled","data":{"kind":"cancelled","retryable":false}}`,
 		"deadline":  `"error":{"code":-32803,"message":"context deadline exceeded"}`,
 		"bad data":  `"error":{"code":5,"message":"x"}`,
+		"mad data":  `"error":{"code":5,"message":"x"}`,
 		"bad value": `"error":{"code":-32803,"message":"json: unsupported type: func()"}`,
 		"panic":     `"error":{"code":-32603,"message":"internal error in panic","data":{"kind":"internal_error","retryable":false}}`,
 		"nil":       `"result":null`,

@@ -50,13 +50,17 @@ func (r *reader) header() (int64, error) {
 			}
 			return 0, err
 		}
-		whole := err == nil
 		b.size += size
-		if value, glued, ok := lengthField(line); ok && whole {
+		var length lengthField
+		whole := err == nil
+		if whole {
+			length = findLength(line)
+		}
+		if length.found {
 			if r.lost {
 				r.lost, b = false, block{length: -1}
 			}
-			b.contentLength(value, glued)
+			b.add(length)
 		} else if r.lost {
 			continue
 		} else if whole && len(line) == 0 {
@@ -109,26 +113,15 @@ func (r *reader) line() (line []byte, size int, err error) {
 	return bytes.Trim(line, " \t\r\n"), size, err
 }
 
-// contentLength notes the value of a Content-Length header. One that follows
-// other text on its line counts only if it is a number.
-func (b *block) contentLength(value []byte, glued bool) {
-	b.fields = true
-	n, err := strconv.ParseUint(string(value), 10, 63)
-	switch {
-	case err != nil:
-		if !glued {
-			b.fault = fmt.Sprintf("Content-Length is not a number: %.40q", value)
-		}
-	case b.length >= 0 && b.length != int64(n):
-		b.fault = "Content-Length headers differ"
-	default:
-		b.length = int64(n)
-	}
+// lengthField is a Content-Length header found in a line.
+type lengthField struct {
+	found bool
+	value []byte
+	glued bool // other text stands before it
 }
 
-// lengthField finds the last Content-Length in a line, its value, and whether
-// other text stands before it.
-func lengthField(line []byte) (value []byte, glued, ok bool) {
+// findLength finds the last Content-Length in a line.
+func findLength(line []byte) lengthField {
 	const name = "content-length"
 	for i := len(line) - len(name); i >= 0; i-- {
 		if line[i]|0x20 != 'c' || !hasPrefixFold(line[i:], name) || i > 0 && line[i-1] == '-' {
@@ -136,10 +129,25 @@ func lengthField(line []byte) (value []byte, glued, ok bool) {
 		}
 		value, ok := bytes.CutPrefix(bytes.TrimLeft(line[i+len(name):], " \t"), []byte(":"))
 		if ok {
-			return bytes.TrimSpace(value), len(bytes.Trim(line[:i], "\uFEFF")) > 0, true
+			return lengthField{true, bytes.TrimSpace(value), len(bytes.Trim(line[:i], "\uFEFF")) > 0}
 		}
 	}
-	return nil, false, false
+	return lengthField{}
+}
+
+// add notes a Content-Length. One glued to other text counts only if it is a number.
+func (b *block) add(f lengthField) {
+	b.fields = true
+	n, err := strconv.ParseUint(string(f.value), 10, 63)
+	switch {
+	case err != nil && f.glued:
+	case err != nil:
+		b.fault = fmt.Sprintf("Content-Length is not a number: %.40q", f.value)
+	case b.length >= 0 && b.length != int64(n):
+		b.fault = "Content-Length headers differ"
+	default:
+		b.length = int64(n)
+	}
 }
 
 // isField tells a header from noise such as log lines.

@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -207,15 +208,19 @@ func TestRP12StoppedReader(t *testing.T) {
 // TestNobodyReadsAnswers: answers are never refused, so a peer that takes none of
 // them ends as if it had gone.
 func TestNobodyReadsAnswers(t *testing.T) {
-	p := dial(t, Headers, Options{})
-	go func() {
-		id := strings.Repeat("x", 1<<20)
-		for range 100 {
-			if _, err := p.in.WriteString(frame(Headers, `{"jsonrpc":"2.0","id":"`+id+`","method":"ping"}`)); err != nil {
-				return
-			}
-		}
-	}()
+	answer := json.RawMessage(`"` + strings.Repeat("x", 4<<20) + `"`)
+	started, free := make(chan struct{}), make(chan struct{})
+	p := dial(t, Headers, Options{Methods: Methods{"huge": Call(func(ctx context.Context, _ *struct{}) (json.RawMessage, error) {
+		Async(ctx)
+		started <- struct{}{}
+		<-free
+		return answer, nil
+	})}})
+	for i := range 20 {
+		p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"huge"}`, i))
+		wait(t, "start", started)
+	}
+	close(free)
 	if err := wait(t, "end", p.ran); !errors.Is(err, ErrBacklog) {
 		t.Errorf("got %v, want ErrBacklog", err)
 	}

@@ -20,6 +20,10 @@ type Flavour struct {
 	// EchoesReasoning demands reasoning_content on assistant messages that
 	// have tool calls, as DeepSeek and Kimi do.
 	EchoesReasoning bool
+
+	// StrictTurns refuses, for chat, user messages that follow each other or
+	// a tool result, as the templates of many local models do.
+	StrictTurns bool
 }
 
 // A refusal is an answer by which the server declines a request.

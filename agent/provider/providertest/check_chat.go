@@ -8,9 +8,14 @@ import (
 // checkMessages covers V1, V4, V5, V6 and the message members of V9 for chat.
 func (s *Server) checkMessages(messages []object) *refusal {
 	pairs := newPairing()
+	before := ""
 	for i, m := range messages {
 		at := fmt.Sprintf("messages[%d]", i)
 		role := m.text("role")
+		if s.opts.Flavour.StrictTurns && role == "user" && (before == "user" || before == "tool") {
+			return breaks("V9", at+".role", "Conversation roles must alternate user/assistant/user/assistant/...")
+		}
+		before = role
 		if role == "tool" {
 			if no := pairs.output(m.text("tool_call_id"), at+".tool_call_id"); no != nil {
 				return no

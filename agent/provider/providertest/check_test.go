@@ -162,6 +162,9 @@ func TestRules(t *testing.T) {
 		{"V9", "refused member of tools", Options{Flavour: Flavour{Refuses: []string{"tools.strict"}}}, Responses, with(responses(user), `"name":"list"`, `"name":"list","strict":false`)},
 		{"V9", "reasoning_content refused", Options{Flavour: Flavour{Refuses: []string{"reasoning_content"}}}, Chat, chat(cUser, with(cCall, `"content"`, `"reasoning_content":"r","content"`), cOutput)},
 		{"V9", "reasoning_content demanded", Options{Flavour: Flavour{EchoesReasoning: true}}, Chat, chat(cUser, cCall, cOutput)},
+		{"V9", "two user messages", Options{Flavour: Flavour{StrictTurns: true}}, Chat, chat(cUser, cUser)},
+		{"V9", "a user message behind a result", Options{Flavour: Flavour{StrictTurns: true}}, Chat, chat(cUser, cCall, cOutput, cUser)},
+		{"", "turns", Options{Flavour: Flavour{StrictTurns: true}}, Chat, chat(cUser, cCall, cOutput, cSaid, cUser)},
 		{"", "reasoning_content given", Options{Flavour: Flavour{EchoesReasoning: true}}, Chat, chat(cUser, with(cCall, `"content"`, `"reasoning_content":"","content"`), cOutput)},
 
 		{"shape", "no JSON", Options{}, Chat, `{"model"`},

@@ -106,7 +106,7 @@ func (s *Server) Close() {
 	s.mu.Unlock()
 	s.http.Close()
 	s.runs.Wait()
-	s.await(context.Background(), func() bool { return s.active == 0 })
+	s.await(nil, func() bool { return s.active == 0 })
 }
 
 // Script adds steps behind those that are left.
@@ -132,31 +132,33 @@ func (s *Server) Violations() []Violation {
 
 // Wait waits until n requests have arrived and returns them.
 func (s *Server) Wait(ctx context.Context, n int) ([]Request, error) {
-	err := s.await(ctx, func() bool { return len(s.requests) >= n })
-	if err != nil {
-		err = fmt.Errorf("waiting for request %d: %w", n, err)
+	if !s.await(ctx.Done(), func() bool { return len(s.requests) >= n }) {
+		return s.Requests(), fmt.Errorf("waiting for request %d: %w", n, ctx.Err())
 	}
-	return s.Requests(), err
+	return s.Requests(), nil
 }
 
 // Quiet waits until no request is being answered.
 func (s *Server) Quiet(ctx context.Context) error {
-	return s.await(ctx, func() bool { return s.active == 0 })
+	if !s.await(ctx.Done(), func() bool { return s.active == 0 }) {
+		return fmt.Errorf("waiting for the answers to end: %w", ctx.Err())
+	}
+	return nil
 }
 
-// await waits until ok, which is asked with mu held.
-func (s *Server) await(ctx context.Context, ok func() bool) error {
+// await waits until ok, which is asked with mu held, or until stop.
+func (s *Server) await(stop <-chan struct{}, ok func() bool) bool {
 	for {
 		s.mu.Lock()
 		now, changed := ok(), s.changed
 		s.mu.Unlock()
 		if now {
-			return nil
+			return true
 		}
 		select {
 		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
+		case <-stop:
+			return false
 		}
 	}
 }
