@@ -100,66 +100,45 @@ func (s *Session) runPending(t *turn, open map[string]string) {
 	s.runAsked(t, calls)
 }
 
-// closeResponse completes the items of a response and returns its calls, with
-// ids no other call of the conversation has.
+// closeResponse completes the items of a response and returns its calls.
 func (s *Session) closeResponse(t *turn, res *provider.Response) []*call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	shown := slices.DeleteFunc(slices.Clone(s.live), func(l *liveItem) bool { return l.item.Withdrawn })
 	var calls []*call
 	for i, p := range res.Parts {
-		l := s.liveLocked(i)
-		switch p.Type {
-		case transcript.TypeText, transcript.TypeReasoning:
-			if p.Text == "" {
-				continue
-			}
-			if l == nil {
-				l = s.addLiveLocked(i, Item{Turn: t.id, Kind: Kind(p.Type)})
-				s.publishLocked(t.id, ItemStarted{l.item})
-			}
-			l.item.Text, l.item.Status = p.Text, Completed
-			s.publishLocked(t.id, ItemCompleted{l.item})
-		case transcript.TypeToolCall:
-			known := l != nil
-			if !known {
-				l = s.addLiveLocked(i, Item{})
-			}
-			if s.usedLocked(p.ToolCallID, calls) {
-				if why, bad := res.Malformed[p.ToolCallID]; bad {
-					res.Malformed[fmt.Sprintf("%s_%d", p.ToolCallID, len(s.rec.Messages))] = why
-				}
-				p.ToolCallID = fmt.Sprintf("%s_%d", p.ToolCallID, len(s.rec.Messages))
-			}
-			p.Input = object(p.Input)
-			l.item = s.toolItem(l.item.ID, t.id, p)
-			if known {
-				s.publishLocked(t.id, ItemUpdated{l.item})
-			} else {
-				s.publishLocked(t.id, ItemStarted{l.item})
-			}
-			calls = append(calls, &call{part: p, live: l})
-		}
-	}
-	return calls
-}
-
-// usedLocked reports whether the conversation has a call with that id: some
-// servers count from zero in every response.
-func (s *Session) usedLocked(id string, calls []*call) bool {
-	if slices.ContainsFunc(calls, func(c *call) bool { return c.part.ToolCallID == id }) {
-		return true
-	}
-	for _, m := range s.rec.Messages {
-		if m.Role != transcript.RoleAssistant {
+		kind := map[string]Kind{transcript.TypeText: TextItem, transcript.TypeReasoning: ReasoningItem, transcript.TypeToolCall: ToolItem}[p.Type]
+		if kind == "" || kind != ToolItem && p.Text == "" {
 			continue
 		}
-		for i := range m.Parts {
-			if m.Parts[i].Type == transcript.TypeToolCall && m.Parts[i].ToolCallID == id {
-				return true
-			}
+		var l *liveItem
+		at := slices.IndexFunc(shown, func(l *liveItem) bool { return l.item.Kind == kind && l.item.CallID == p.ToolCallID })
+		if at >= 0 {
+			l = shown[at]
+			shown = slices.Delete(shown, at, at+1)
+		} else {
+			l = s.addLiveLocked(i, Item{Turn: t.id, Kind: kind, Status: InProgress})
+		}
+		if kind == ToolItem {
+			p.Input = object(p.Input)
+			l.item = s.toolItem(l.item.ID, t.id, p)
+			calls = append(calls, &call{part: p, live: l})
+		}
+		switch {
+		case at < 0:
+			s.publishLocked(t.id, ItemStarted{l.item})
+		case kind == ToolItem:
+			s.publishLocked(t.id, ItemUpdated{l.item})
+		}
+		if kind != ToolItem {
+			l.item.Text, l.item.Status = p.Text, Completed
+			s.publishLocked(t.id, ItemCompleted{l.item})
 		}
 	}
-	return false
+	for _, l := range shown { // shown while it streamed, and not in the response
+		s.withdrawLocked(t, l, "")
+	}
+	return calls
 }
 
 // decide asks the guard and the rules about c. What they refuse is done.

@@ -130,9 +130,13 @@ func (s *Session) withdraw(t *turn, cause error) {
 		if l.item.Withdrawn {
 			continue
 		}
-		l.item.Status, l.item.Withdrawn, l.item.Error = Cancelled, true, cause.Error()
-		s.publishLocked(t.id, ItemCompleted{l.item})
+		s.withdrawLocked(t, l, cause.Error())
 	}
+}
+
+func (s *Session) withdrawLocked(t *turn, l *liveItem, why string) {
+	l.item.Status, l.item.Withdrawn, l.item.Error = Cancelled, true, why
+	s.publishLocked(t.id, ItemCompleted{l.item})
 }
 
 // keepPartial closes the items of an interrupted response. The text so far

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -9,14 +8,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
-
-	"github.com/BurntSushi/toml"
 
 	"shiro/agent/provider/providertest"
 	"shiro/lsp/lsptest"
@@ -41,12 +35,14 @@ type demo struct {
 	script             *providertest.Server // nil when a real model answers
 	session            string
 
-	asked   []wire.Approval // not answered yet, oldest first
-	current string          // the item that the last answer was about, until it is complete
-	shown   string          // the item whose text is being printed
-	exits   []string        // exit codes of the commands, in order
-	gauge   wire.Context
-	killed  bool
+	asked    []wire.Approval // not answered yet, oldest first
+	question string          // the id of the one shown last
+	current  string          // the item that the last answer was about, until it is complete
+	streamed map[string]bool // items whose text was shown as it came
+	tasks    int             // how many the task list has
+	exits    []string        // exit codes of the commands, in order
+	gauge    wire.Context
+	killed   bool
 }
 
 func runDemo(ctx context.Context, args []string, std streams) int {
@@ -73,13 +69,21 @@ func runDemo(ctx context.Context, args []string, std streams) int {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := o.show(ctx, std.out); err != nil {
+	err := o.show(ctx, std.out)
+	if err != nil {
+		switch ctx.Err() { // then whatever failed did so for that reason
+		case context.Canceled:
+			err = errors.New("interrupted")
+		case context.DeadlineExceeded:
+			err = fmt.Errorf("not done after %v: %w", limit, err)
+		}
 		fmt.Fprintln(std.err, "shiro demo:", err)
 		return 1
 	}
 	return 0
 }
 
+// show runs the demo, printing the transcript to out.
 func (o demoOptions) show(ctx context.Context, out io.Writer) error {
 	begun := time.Now()
 	if _, err := exec.LookPath("sh"); err != nil {
@@ -88,7 +92,7 @@ func (o demoOptions) show(ctx context.Context, out io.Writer) error {
 	if err := o.reachable(ctx); err != nil {
 		return err
 	}
-	d := &demo{page: newPage(out)}
+	d := &demo{page: newPage(out), streamed: make(map[string]bool)}
 	if err := d.prepare(); err != nil {
 		return err
 	}
@@ -122,77 +126,6 @@ func (o demoOptions) reachable(ctx context.Context) error {
 	var silent *url.Error
 	if errors.As(err, &silent) {
 		return fmt.Errorf("no model server answers at %s: %w", o.url, silent.Err)
-	}
-	return nil
-}
-
-// prepare makes the scratch folder and the project in it.
-func (d *demo) prepare() (err error) {
-	if d.dir = os.Getenv("SHIRO_DEMO_DIR"); d.dir == "" {
-		d.dir, err = os.MkdirTemp("", "shiro-demo-")
-	} else {
-		err = os.MkdirAll(d.dir, 0o755)
-	}
-	if err == nil {
-		d.dir, err = filepath.EvalSymlinks(d.dir) // as the server will see it
-	}
-	if err == nil {
-		d.dir, err = filepath.Abs(d.dir)
-	}
-	if err != nil {
-		return fmt.Errorf("making the scratch folder: %w", err)
-	}
-	if inside, err := os.ReadDir(d.dir); err != nil || len(inside) > 0 {
-		return fmt.Errorf("SHIRO_DEMO_DIR: %w", cmp.Or(err, fmt.Errorf("%s is not empty; name a new folder", d.dir)))
-	}
-	d.home, d.project = filepath.Join(d.dir, "home"), filepath.Join(d.dir, "project")
-	if err := errors.Join(os.MkdirAll(stateDir(d.home), 0o700), os.Mkdir(d.project, 0o755)); err != nil {
-		return fmt.Errorf("making the scratch folder: %w", err)
-	}
-	if d.log, err = os.Create(filepath.Join(d.dir, "server.log")); err != nil {
-		return fmt.Errorf("making the server's log: %w", err)
-	}
-	for name, text := range map[string]string{demoFile: brokenText(), demoTests: testText} {
-		if err := os.WriteFile(filepath.Join(d.project, name), []byte(text), 0o644); err != nil {
-			return fmt.Errorf("making the project: %w", err)
-		}
-	}
-	return nil
-}
-
-// configure writes the server's configuration and makes its environment, which
-// keeps the key off the disk.
-func (d *demo) configure(o demoOptions) error {
-	settings := map[string]any{"base_url": o.url}
-	if o.model != "" {
-		settings["model"] = o.model
-	}
-	if o.api != "" {
-		settings["api"] = o.api
-	}
-	tables := map[string]any{"provider": settings}
-	ours := []string{"SHIRO_HOME", "SHIRO_PROVIDER", "SHIRO_MODEL", "SHIRO_BASE_URL"}
-	if d.script != nil {
-		tables["context"] = map[string]any{"threshold": scriptThreshold}
-		ours = append(ours, keyVariables()...)
-	}
-	if o.key != "" {
-		ours = append(ours, "SHIRO_API_KEY")
-	}
-	d.env = slices.DeleteFunc(os.Environ(), func(v string) bool {
-		name, _, _ := strings.Cut(v, "=")
-		return slices.Contains(ours, name)
-	})
-	d.env = append(d.env, "SHIRO_HOME="+d.home)
-	if o.key != "" {
-		d.env = append(d.env, "SHIRO_API_KEY="+o.key)
-	}
-	text, err := toml.Marshal(tables)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(stateDir(d.home), "config.toml"), text, 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("writing the configuration: %w", err)
 	}
 	return nil
 }
@@ -231,4 +164,37 @@ func (d *demo) run(ctx context.Context) error {
 		return d.sum(ctx)
 	}
 	return d.check(ctx, buffer)
+}
+
+// introduce says what is real and what is not.
+func (d *demo) introduce(o demoOptions) {
+	d.line(bold, "shiro demo", "An agent mends a small shell project from inside an editor.")
+	model := fmt.Sprintf("the model: an HTTP server at %s that speaks the Responses API and gives %d prepared answers; "+
+		"nothing leaves this machine. And the editor's user, whom the demo plays.", o.url, len(demoScript()))
+	if d.script == nil {
+		model = "the editor's user, whom the demo plays: every command that can be read is allowed. The model is the one at " + o.url + "."
+	}
+	d.entry(bold, "scripted", model)
+	d.line(bold, "real", "everything else: the server (`shiro lsp`, a process of its own on the other end of two pipes), its requests "+
+		"over HTTP, the editor's buffer, files, commands, kill -9.")
+	d.line(bold, "folder", d.dir)
+}
+
+// conclude says what there is to look at.
+func (d *demo) conclude(took time.Duration, err error) {
+	d.log.Close()
+	look := []struct{ label, path string }{
+		{"project", d.project}, {"session", d.record()}, {"notes", filepath.Join(stateDir(d.home), "memory", "*.json")}, {"server log", d.log.Name()},
+	}
+	verdict := fmt.Sprintf("in %.1f s. Left to look at:", took.Seconds())
+	if err == nil {
+		d.entry(green, "done", verdict)
+	} else {
+		d.entry(red, "failed", verdict)
+	}
+	for _, l := range look {
+		if found, _ := filepath.Glob(l.path); len(found) > 0 {
+			d.line(plain, l.label, found[0])
+		}
+	}
 }

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"shiro/agent/provider/providertest"
 	"shiro/lsp/lsptest"
@@ -24,19 +22,19 @@ func (d *demo) check(ctx context.Context, buffer lsptest.Buffer) error {
 		claim string
 		fault func() error
 	}{
-		{"the tests failed at first and passed in the end", func() error { return d.testsTurned(ctx) }},
-		{"the server was killed while it asked, and asked the same again", d.wasKilled},
-		{"two hunks are in the buffer and in the file, the refused one is in neither", func() error { return d.textMended(buffer) }},
+		{"the tests failed before the edit and pass after it", func() error { return d.testsTurned(ctx) }},
+		{"after kill -9 the same question was asked again", d.wasKilled},
+		{"buffer and file have the accepted hunks, not the refused one", func() error { return d.textMended(buffer) }},
 		{"the reason of the refusal reached the model", d.reasonHeard},
-		{"the strict model server had nothing to refuse, and every answer was asked for once", d.scriptKept},
-		{"the conversation is on disk with its task list, all done", d.recordWhole},
+		{"the model was asked once for each answer and refused nothing", d.scriptKept},
+		{"the conversation is on disk, all its tasks are done", d.recordWhole},
 		{"the note is on disk", d.noteKept},
 	} {
 		if err := c.fault(); err != nil {
-			d.line(red, "", "not so: "+c.claim)
+			d.verbatim("- not so: " + c.claim + "\n")
 			return fmt.Errorf("it is not so that %s: %w", c.claim, err)
 		}
-		d.line(plain, "", "- "+c.claim)
+		d.verbatim("- " + c.claim + "\n")
 	}
 	return nil
 }
@@ -45,17 +43,17 @@ func (d *demo) check(ctx context.Context, buffer lsptest.Buffer) error {
 // than that the turn ended well.
 func (d *demo) sum(ctx context.Context) error {
 	d.head(bold, "checked")
-	d.line(plain, "", "- the turn was completed")
+	d.verbatim("- the turn was completed\n")
 	if err := d.runTests(ctx); err == nil {
-		d.line(plain, "", "- the tests pass")
+		d.verbatim("- the tests pass\n")
 	} else {
-		d.line(red, "", "- the tests still fail: the model did not finish the task")
+		d.verbatim("- the tests still fail: the model did not finish the task\n")
 	}
 	if !d.killed {
-		d.line(plain, "", "- the server was not killed: nothing was asked after a command")
+		d.verbatim("- the server was not killed: nothing was asked after a command\n")
 	}
 	if d.noteKept() != nil {
-		d.line(plain, "", "- the model kept no note")
+		d.verbatim("- the model kept no note\n")
 	}
 	return nil
 }
@@ -150,40 +148,4 @@ func (d *demo) noteKept() error {
 		err = errors.New("there is none")
 	}
 	return err
-}
-
-// introduce says what is real and what is not.
-func (d *demo) introduce(o demoOptions) {
-	d.label(bold, "shiro demo")
-	d.text("A shell project whose tests fail, an editor, and an agent that mends it.")
-	real := "the server (`shiro lsp`, a process of its own, spoken to over its stdin and stdout), its HTTP requests, " +
-		"the editor's buffer, files, commands, kill -9."
-	if d.script != nil {
-		d.entry(bold, "scripted", fmt.Sprintf("the model: an HTTP server on %s that speaks the Responses API and gives %d prepared answers. "+
-			"No model, no network, no key. Also the user.", strings.TrimPrefix(o.url, "http://"), len(demoScript())))
-	} else {
-		d.entry(bold, "scripted", "the user, who allows every command that can be read.")
-		real = "the model at " + o.url + ", " + real
-	}
-	d.line(bold, "real", real)
-	d.line(bold, "folder", d.dir)
-}
-
-// conclude says what there is to look at.
-func (d *demo) conclude(took time.Duration, err error) {
-	d.log.Close()
-	look := []struct{ label, path string }{
-		{"project", d.project}, {"session", d.record()}, {"notes", filepath.Join(stateDir(d.home), "memory", "*.json")}, {"server log", d.log.Name()},
-	}
-	verdict := fmt.Sprintf("in %.1f s. Left to look at:", took.Seconds())
-	if err == nil {
-		d.entry(green, "done", verdict)
-	} else {
-		d.entry(red, "failed", verdict)
-	}
-	for _, l := range look {
-		if found, _ := filepath.Glob(l.path); len(found) > 0 {
-			d.line(plain, l.label, found[0])
-		}
-	}
 }

@@ -21,7 +21,7 @@ func (d *demo) crash(ctx context.Context, asked wire.Approval) error {
 	if err := d.waitStored(ctx, asked); err != nil {
 		return err
 	}
-	d.entry(red, "kill -9", fmt.Sprintf("the server (pid %d) is gone while it asks", d.pid()))
+	d.entry(red, "kill -9", fmt.Sprintf("of the server (pid %d), while it waits for the answer", d.pid()))
 	before := d.saved
 	d.end()
 	if err := d.start(ctx, d.file); err != nil {
@@ -49,8 +49,12 @@ func (d *demo) crash(ctx context.Context, asked wire.Approval) error {
 	if d.saved != before {
 		return errors.New("the file changed before the answer")
 	}
-	d.entry(green, "resumed", fmt.Sprintf("by a new server (pid %d), ready after %d ms: %d items, %d tasks, and the same question. Nothing has changed yet.",
-		d.pid(), d.ready.Milliseconds(), len(at.State.Items), len(at.State.Todo.Entries)))
+	if n := len(at.State.Todo.Entries); n != d.tasks {
+		return fmt.Errorf("after the kill the task list has %d tasks, not %d", n, d.tasks)
+	}
+	d.entry(green, "resumed", fmt.Sprintf("by a new server (pid %d, ready after %d ms) with the conversation, the task list "+
+		"and the same question. Nothing has changed in the project.", d.pid(), d.ready.Milliseconds()))
+	d.newline()
 	return nil
 }
 
@@ -72,9 +76,10 @@ func sameQuestion(a, b wire.Approval) bool {
 // after they change.
 func (d *demo) waitStored(ctx context.Context, a wire.Approval) error {
 	id := strings.TrimPrefix(a.ApprovalID, wire.PrefixApproval)
-	for tick := time.NewTicker(10 * time.Millisecond); ; {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
 		if b, err := os.ReadFile(d.record()); err == nil && strings.Contains(string(b), id) {
-			tick.Stop()
 			return nil
 		}
 		select {
@@ -85,6 +90,7 @@ func (d *demo) waitStored(ctx context.Context, a wire.Approval) error {
 	}
 }
 
+// record is the file of the conversation.
 func (d *demo) record() string {
 	return filepath.Join(stateDir(d.home), "sessions", d.session+".json")
 }

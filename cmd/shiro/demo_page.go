@@ -136,11 +136,12 @@ func (p *page) verbatim(s string) {
 	p.flush()
 	for part := range strings.Lines(s) {
 		line := strings.TrimSuffix(part, "\n")
-		if line != "" {
+		whole := line != part
+		if shown := strings.Map(visible, strings.ReplaceAll(line, "\t", "    ")); strings.TrimSpace(shown) != "" || !whole {
 			p.indent()
-			p.print(strings.Map(visible, strings.ReplaceAll(line, "\t", "    ")))
+			p.print(shown)
 		}
-		if line != part {
+		if whole {
 			p.newline()
 		}
 	}
@@ -156,14 +157,21 @@ func visible(r rune) rune {
 // diff adds the lines of a unified diff.
 func (p *page) diff(s string) {
 	for line := range strings.Lines(s) {
-		p.style = map[byte]string{'-': red, '+': green}[line[0]]
+		switch line[0] {
+		case '-':
+			p.style = red
+		case '+':
+			p.style = green
+		default:
+			p.style = dim
+		}
 		p.verbatim(line)
 	}
 	p.finish()
 }
 
-// bar is a gauge of ten steps.
+// bar is a gauge of twenty steps.
 func bar(percent int) string {
-	full := (min(max(percent, 0), 100) + 5) / 10
-	return "[" + strings.Repeat("#", full) + strings.Repeat(".", 10-full) + "]"
+	full := (min(max(percent, 0), 100) + 2) / 5
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", 20-full) + "]"
 }

@@ -62,17 +62,17 @@ func (s *demoServer) start(ctx context.Context, file string) error {
 func (s *demoServer) pid() int { return s.cmd.Process.Pid }
 
 // save writes the document if its text changed, as an editor with autosave
-// does.
-func (s *demoServer) save() error {
+// does, and reports whether it did.
+func (s *demoServer) save() (bool, error) {
 	b, ok := s.Buffer(s.file)
 	if !ok || b.Text == s.saved {
-		return nil
+		return false, nil
 	}
 	if err := os.WriteFile(s.file, []byte(b.Text), 0o644); err != nil {
-		return fmt.Errorf("saving the document: %w", err)
+		return false, fmt.Errorf("saving the document: %w", err)
 	}
 	s.saved = b.Text
-	return s.Notify("textDocument/didSave", map[string]any{"textDocument": map[string]any{"uri": lsptest.URI(s.file)}})
+	return true, s.Notify("textDocument/didSave", map[string]any{"textDocument": map[string]any{"uri": lsptest.URI(s.file)}})
 }
 
 // end kills the server if it runs, as kill -9 does.

@@ -131,25 +131,46 @@ func firstLine(s string) string {
 
 // showTasks shows the whole list when it is new, and then how far it is.
 func (d *demo) showTasks(list wire.Todo) {
-	done, current := 0, ""
+	done, now := 0, ""
 	for _, t := range list.Entries {
 		switch t.Status {
 		case wire.TodoDone:
 			done++
 		case wire.TodoInProgress:
-			current = ", now: " + t.Text
+			now = ", now: " + t.Text
 		}
 	}
-	d.entry(bold, "task list", fmt.Sprintf("%d of %d done%s", done, len(list.Entries), current))
-	if len(list.Entries) != d.tasks {
-		for _, t := range list.Entries {
-			d.entryLine("[ ] " + t.Text)
-		}
+	known := len(list.Entries) == d.tasks
+	if !known {
+		now = ""
+	}
+	d.entry(bold, "task list", fmt.Sprintf("%d of %d done%s", done, len(list.Entries), now))
+	if known {
+		return
 	}
 	d.tasks = len(list.Entries)
+	for _, t := range list.Entries {
+		d.line(plain, "", taskMark(t.Status)+" "+t.Text)
+	}
+}
+
+func taskMark(s wire.TodoStatus) string {
+	switch s {
+	case wire.TodoDone:
+		return "[x]"
+	case wire.TodoInProgress:
+		return "[~]"
+	case wire.TodoBlocked:
+		return "[!]"
+	}
+	return "[ ]"
 }
 
 func (d *demo) showGauge() {
 	g := d.gauge
-	d.entry(bold, "context", fmt.Sprintf("%s %d %% of %d tokens", bar(g.Percent), g.Percent, g.Threshold))
+	text := fmt.Sprintf("%s %d %% of %d tokens", bar(g.Percent), g.Percent, g.Threshold)
+	if d.script != nil {
+		text += ", set for the demo"
+	}
+	d.entry(bold, "context", text)
 }
