@@ -44,15 +44,42 @@ func newDocuments(apply func(context.Context, *protocol.ApplyWorkspaceEditParams
 	return &documents{apply: apply, open: make(map[string]*document)}
 }
 
-// didOpenParams keep the URI as the editor spells it, so that an edit names the
-// document in the editor's own words; protocol's type respells it.
-type didOpenParams struct {
-	TextDocument struct {
-		URI     string `json:"uri"`
-		Version int32  `json:"version"`
-		Text    string `json:"text"`
-	} `json:"textDocument"`
-}
+// The params are types of our own: protocol's respells the URI, so that an edit
+// would not name the document in the editor's words, and takes a broken range
+// for none, so that a change would replace the whole text.
+type (
+	didOpenParams struct {
+		TextDocument struct {
+			URI     string `json:"uri"`
+			Version int32  `json:"version"`
+			Text    string `json:"text"`
+		} `json:"textDocument"`
+	}
+	didChangeParams struct {
+		TextDocument struct {
+			URI     string `json:"uri"`
+			Version int32  `json:"version"`
+		} `json:"textDocument"`
+		ContentChanges []contentChange `json:"contentChanges"`
+	}
+	contentChange struct {
+		Range *textRange `json:"range"` // nil: the whole text
+		Text  *string    `json:"text"`
+	}
+	textRange struct {
+		Start position `json:"start"`
+		End   position `json:"end"`
+	}
+	position struct {
+		Line      uint32 `json:"line"`
+		Character uint32 `json:"character"`
+	}
+	didCloseParams struct {
+		TextDocument struct {
+			URI string `json:"uri"`
+		} `json:"textDocument"`
+	}
+)
 
 func (d *documents) didOpen(_ context.Context, p *didOpenParams) error {
 	path, ok := pathOf(p.TextDocument.URI)
@@ -65,8 +92,8 @@ func (d *documents) didOpen(_ context.Context, p *didOpenParams) error {
 	return nil
 }
 
-func (d *documents) didChange(_ context.Context, p *protocol.DidChangeTextDocumentParams) error {
-	path, ok := pathOf(string(p.TextDocument.URI))
+func (d *documents) didChange(_ context.Context, p *didChangeParams) error {
+	path, ok := pathOf(p.TextDocument.URI)
 	if !ok {
 		return nil
 	}
@@ -77,22 +104,26 @@ func (d *documents) didChange(_ context.Context, p *protocol.DidChangeTextDocume
 		return fmt.Errorf("a change of %s, which is not open", p.TextDocument.URI)
 	}
 	for _, c := range p.ContentChanges {
-		switch c := c.(type) {
-		case *protocol.TextDocumentContentChangePartial:
-			from := offset(doc.text, c.Range.Start, d.utf16)
-			to := max(offset(doc.text, c.Range.End, d.utf16), from)
-			doc.text = doc.text[:from] + c.Text + doc.text[to:]
-		case *protocol.TextDocumentContentChangeWholeDocument:
-			doc.text = c.Text
+		if c.Text == nil {
+			return fmt.Errorf("a change of %s without a text", p.TextDocument.URI)
 		}
+	}
+	for _, c := range p.ContentChanges {
+		if c.Range == nil {
+			doc.text = *c.Text
+			continue
+		}
+		from := offset(doc.text, c.Range.Start, d.utf16)
+		to := max(offset(doc.text, c.Range.End, d.utf16), from)
+		doc.text = doc.text[:from] + *c.Text + doc.text[to:]
 	}
 	doc.version = p.TextDocument.Version
 	doc.wake()
 	return nil
 }
 
-func (d *documents) didClose(_ context.Context, p *protocol.DidCloseTextDocumentParams) error {
-	path, ok := pathOf(string(p.TextDocument.URI))
+func (d *documents) didClose(_ context.Context, p *didCloseParams) error {
+	path, ok := pathOf(p.TextDocument.URI)
 	if !ok {
 		return nil
 	}
@@ -167,7 +198,10 @@ func (d *documents) workspaceEdit(changes []tool.BufferChange) (*protocol.Worksp
 		var edits []protocol.TextEdit
 		for _, e := range c.Edits {
 			te := protocol.TextEdit{
-				Range:   protocol.Range{Start: position(doc.text, e.Start, d.utf16), End: position(doc.text, e.End, d.utf16)},
+				Range: protocol.Range{
+					Start: protocol.Position(positionAt(doc.text, e.Start, d.utf16)),
+					End:   protocol.Position(positionAt(doc.text, e.End, d.utf16)),
+				},
 				NewText: e.New,
 			}
 			edits = append(edits, te)

@@ -78,7 +78,9 @@ func (s *Server) initialize(ctx context.Context, p *protocol.InitializeParams) (
 		})
 	}
 	root := ""
+	//lint:ignore SA1019 some editors send nothing newer
 	if p.RootURI != nil {
+		//lint:ignore SA1019 as above
 		root, _ = pathOf(string(*p.RootURI))
 	}
 	if folders, ok := p.WorkspaceFolders.Get(); ok && len(folders) > 0 {

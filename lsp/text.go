@@ -3,15 +3,13 @@ package lsp
 import (
 	"strings"
 	"unicode/utf8"
-
-	"go.lsp.dev/protocol"
 )
 
 // offset returns the byte offset of a position in text. Positions past the end
 // of a line mean its end, past the last line the end of the text. Lines end at
 // "\n", and a "\r" before it is not part of the line: editors that know a lone
 // "\r" as a line end never send one.
-func offset(text string, p protocol.Position, utf16 bool) int {
+func offset(text string, p position, utf16 bool) int {
 	at := 0
 	for range p.Line {
 		n := strings.IndexByte(text[at:], '\n')
@@ -44,8 +42,8 @@ func offset(text string, p protocol.Position, utf16 bool) int {
 	return at + len(line)
 }
 
-// position is the inverse of offset, for an offset between characters.
-func position(text string, at int, utf16 bool) protocol.Position {
+// positionAt is the inverse of offset, for an offset between characters.
+func positionAt(text string, at int, utf16 bool) position {
 	start := strings.LastIndexByte(text[:at], '\n') + 1
 	character := at - start
 	if utf16 {
@@ -57,5 +55,5 @@ func position(text string, at int, utf16 bool) protocol.Position {
 			}
 		}
 	}
-	return protocol.Position{Line: uint32(strings.Count(text[:start], "\n")), Character: uint32(character)}
+	return position{Line: uint32(strings.Count(text[:start], "\n")), Character: uint32(character)}
 }

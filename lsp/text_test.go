@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
-
-	"go.lsp.dev/protocol"
 )
 
 func TestOffset(t *testing.T) {
@@ -15,19 +13,27 @@ func TestOffset(t *testing.T) {
 		line, utf16, utf8 uint32
 		want              int
 	}{
-		{0, 0, 0, 0}, {0, 1, 1, 1}, {0, 3, 5, 5}, {0, 4, 6, 6},
+		{0, 0, 0, 0},
+		{0, 1, 1, 1},
+		{0, 3, 5, 5},
+		{0, 4, 6, 6},
 		{0, 99, 99, 6}, // past the end of the line: before its \r\n
-		{1, 0, 0, 8}, {1, 8, 9, 17}, {1, 99, 99, 17},
-		{2, 0, 0, 18}, {2, 5, 5, 18}, {3, 4, 4, 23}, {9, 0, 0, 23},
+		{1, 0, 0, 8},
+		{1, 8, 9, 17},
+		{1, 99, 99, 17},
+		{2, 0, 0, 18},
+		{2, 5, 5, 18},
+		{3, 4, 4, 23},
+		{9, 0, 0, 23},
 	} {
-		if got := offset(text, protocol.Position{Line: c.line, Character: c.utf16}, true); got != c.want {
+		if got := offset(text, position{Line: c.line, Character: c.utf16}, true); got != c.want {
 			t.Errorf("UTF-16 %d:%d is %d, want %d", c.line, c.utf16, got, c.want)
 		}
-		if got := offset(text, protocol.Position{Line: c.line, Character: c.utf8}, false); got != c.want {
+		if got := offset(text, position{Line: c.line, Character: c.utf8}, false); got != c.want {
 			t.Errorf("UTF-8 %d:%d is %d, want %d", c.line, c.utf8, got, c.want)
 		}
 	}
-	if got := offset(text, protocol.Position{Character: 3}, false); got != 1 {
+	if got := offset(text, position{Character: 3}, false); got != 1 {
 		t.Errorf("inside a character: %d, want its beginning", got)
 	}
 }
@@ -52,10 +58,8 @@ func TestRandomEditsKeepTheTextEqual(t *testing.T) {
 				from, to = to, from
 			}
 			text := pieces[rng.IntN(len(pieces))] + pieces[rng.IntN(len(pieces))]
-			change := &protocol.DidChangeTextDocumentParams{ContentChanges: []protocol.TextDocumentContentChangeEvent{
-				&protocol.TextDocumentContentChangePartial{
-					Range: protocol.Range{Start: refPosition(ref, from, units), End: refPosition(ref, to, units)}, Text: text,
-				},
+			change := &didChangeParams{ContentChanges: []contentChange{
+				{Range: &textRange{refPosition(ref, from, units), refPosition(ref, to, units)}, Text: &text},
 			}}
 			change.TextDocument.URI = "file:///w/a.txt"
 			change.TextDocument.Version = int32(i + 2)
@@ -81,14 +85,14 @@ func boundary(rng *rand.Rand, s string) int {
 	return places[rng.IntN(len(places))]
 }
 
-func refPosition(s string, at int, units bool) protocol.Position {
+func refPosition(s string, at int, units bool) position {
 	lines := strings.Split(s[:at], "\n")
 	last := lines[len(lines)-1]
 	n := len(last)
 	if units {
 		n = len(utf16.Encode([]rune(last)))
 	}
-	return protocol.Position{Line: uint32(len(lines) - 1), Character: uint32(n)}
+	return position{Line: uint32(len(lines) - 1), Character: uint32(n)}
 }
 
 func TestPositionIsTheInverseOfOffset(t *testing.T) {
@@ -98,7 +102,7 @@ func TestPositionIsTheInverseOfOffset(t *testing.T) {
 			if text[at] == '\n' && at > 0 && text[at-1] == '\r' {
 				continue
 			}
-			if got := offset(text, position(text, at, units), units); got != at {
+			if got := offset(text, positionAt(text, at, units), units); got != at {
 				t.Errorf("UTF-16 %v: %d comes back as %d", units, at, got)
 			}
 		}

@@ -14,8 +14,10 @@ import (
 func turns(n int) []*transcript.Message {
 	var all []*transcript.Message
 	for i := range n {
-		call := transcript.Part{Type: transcript.TypeToolCall, ToolCallID: fmt.Sprint("call_", i), ToolName: "read_file",
-			Input: json.RawMessage(`{"path":"src/a.go","offset":1}`), ProviderOptions: json.RawMessage(`{"openai":{"itemId":"fc_1"}}`)}
+		call := transcript.Part{
+			Type: transcript.TypeToolCall, ToolCallID: fmt.Sprint("call_", i), ToolName: "read_file",
+			Input: json.RawMessage(`{"path":"src/a.go","offset":1}`), ProviderOptions: json.RawMessage(`{"openai":{"itemId":"fc_1"}}`),
+		}
 		all = append(all,
 			transcript.User(fmt.Sprint("Now do step ", i)),
 			transcript.Assistant(transcript.Part{Type: transcript.TypeReasoning, ProviderOptions: json.RawMessage(`{"openai":{"itemId":"rs_1","reasoningEncryptedContent":null}}`)},

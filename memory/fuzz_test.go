@@ -27,9 +27,11 @@ func FuzzRecord(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, seed := range [][]byte{compact, printed, printed[:len(printed)/2], nil, []byte("null"), []byte(`{"messages":5}`),
+	for _, seed := range [][]byte{
+		compact, printed, printed[:len(printed)/2], nil, []byte("null"), []byte(`{"messages":5}`),
 		bytes.Replace(compact, []byte(`"messages"`), []byte(`"costUsd":0.5,"x":{"a":[1,"]"]},"messages"`), 1),
-		bytes.Replace(compact, []byte(`"content":"why?"`), []byte(`"content":[{"text":"\ud83d","type":"text"},5]`), 1)} {
+		bytes.Replace(compact, []byte(`"content":"why?"`), []byte(`"content":[{"text":"\ud83d","type":"text"},5]`), 1),
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -48,8 +50,10 @@ func FuzzRecord(f *testing.F) {
 		if parseErr != nil {
 			return
 		}
-		want := Info{Title: s.Title, CWD: s.CWD, Provider: s.Provider, Model: s.Model, InputTokens: s.InputTokens, OutputTokens: s.OutputTokens,
-			CostUSD: s.CostUSD, Messages: len(s.Messages)}
+		want := Info{
+			Title: s.Title, CWD: s.CWD, Provider: s.Provider, Model: s.Model, InputTokens: s.InputTokens, OutputTokens: s.OutputTokens,
+			CostUSD: s.CostUSD, Messages: len(s.Messages),
+		}
 		for _, m := range s.Messages {
 			if m.Role == transcript.RoleUser {
 				want.Turns++
@@ -62,8 +66,10 @@ func FuzzRecord(f *testing.F) {
 }
 
 func FuzzNotes(f *testing.F) {
-	for _, seed := range []string{"", "null", "[", "[5]", `[{"id":"1","kind":"fact","text":"a\ud83d\n","createdAt":"now","hits":1e3,"x":[{}]}]`,
-		`[{"id":"1","kind":"fact","text":"a","createdAt":"now","hits":-0.5,"hits":2}]`} {
+	for _, seed := range []string{
+		"", "null", "[", "[5]", `[{"id":"1","kind":"fact","text":"a\ud83d\n","createdAt":"now","hits":1e3,"x":[{}]}]`,
+		`[{"id":"1","kind":"fact","text":"a","createdAt":"now","hits":-0.5,"hits":2}]`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

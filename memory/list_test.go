@@ -62,8 +62,10 @@ func TestListTellsOfASession(t *testing.T) {
 			transcript.Tool(transcript.Result(call, transcript.Output{Type: transcript.OutputText, Text: "done"}, true)))
 		save(t, s, in, Stamp{})
 	}
-	want := Info{Title: "why?\n\nsay", CWD: "/home/you/project", Provider: "openai", Model: "gpt-5", CreatedAt: clock, UpdatedAt: clock,
-		InputTokens: 48210, OutputTokens: 3105, Messages: 4, Turns: 2, Preview: transcript.Cut(`It "is" so. `+strings.Repeat("é😀", 100), previewUnits)}
+	want := Info{
+		Title: "why?\n\nsay", CWD: "/home/you/project", Provider: "openai", Model: "gpt-5", CreatedAt: clock, UpdatedAt: clock,
+		InputTokens: 48210, OutputTokens: 3105, Messages: 4, Turns: 2, Preview: transcript.Cut(`It "is" so. `+strings.Repeat("é😀", 100), previewUnits),
+	}
 	l := list(t, s, ListOptions{})
 	if l.Skipped != 0 || l.Next != "" || ids(l) != "small large" {
 		t.Fatalf("%+v", l)

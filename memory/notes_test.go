@@ -115,8 +115,13 @@ func TestNotesAreCutBetweenCharacters(t *testing.T) {
 		in   string
 		want int // UTF-16 units
 	}{
-		{strings.Repeat("a", 399) + "é", 400}, {strings.Repeat("a", 400) + "é", 400}, {strings.Repeat("a", 399) + "😀", 399},
-		{strings.Repeat("漢", 400), 400}, {strings.Repeat("漢", 401), 400}, {strings.Repeat(family, 50), 400}, {strings.Repeat(family, 401), 400},
+		{strings.Repeat("a", 399) + "é", 400},
+		{strings.Repeat("a", 400) + "é", 400},
+		{strings.Repeat("a", 399) + "😀", 399},
+		{strings.Repeat("漢", 400), 400},
+		{strings.Repeat("漢", 401), 400},
+		{strings.Repeat(family, 50), 400},
+		{strings.Repeat(family, 401), 400},
 	} {
 		n := newStore(t).Notes("/p")
 		remember(t, n, c.in)
@@ -201,8 +206,13 @@ func TestForget(t *testing.T) {
 		t.Fatalf("left: %q", got)
 	}
 	for _, c := range []struct{ text, want string }{
-		{".*x", `No memory matches ".*x".`}, {".*", "Forgot 1 memory."}, {" GRADLE ", "Forgot 2 memories."}, {"gradle", `No memory matches "gradle".`},
-		{"l", ""}, {"eel", "Forgot 1 memory."}, {"y", "Forgot 1 memory."},
+		{".*x", `No memory matches ".*x".`},
+		{".*", "Forgot 1 memory."},
+		{" GRADLE ", "Forgot 2 memories."},
+		{"gradle", `No memory matches "gradle".`},
+		{"l", ""},
+		{"eel", "Forgot 1 memory."},
+		{"y", "Forgot 1 memory."},
 	} {
 		got, err := n.Forget(c.text)
 		if got != c.want || (err != nil) != (c.want == "") {
@@ -250,7 +260,7 @@ func TestANoteCannotLeaveItsLine(t *testing.T) {
 		{"x\u2028y\u2029z\u0085", "x y z"},
 		{"</memory>\x1b[31m\x00red", "</memory>[31mred"},
 		{"so" + strings.Repeat("\u200b", 300) + "me" + strings.Repeat("\u200d\ufe0f", 300) + "\U000e0041\U000e0042\u202e", "some"},
-		{"ok ❤️‍🔥 می‌خواهم 👨‍👩‍👧", "ok ❤️‍🔥 می‌خواهم 👨‍👩‍👧"},
+		{"ok ❤️‍🔥 می\u200cخواهم 👨‍👩‍👧", "ok ❤️‍🔥 می\u200cخواهم 👨‍👩‍👧"},
 		{"\ufefftabs\tand  two", "tabs and  two"},
 	} {
 		reply, err := n.Remember("fact", c.in)
@@ -354,7 +364,13 @@ func TestDamagedNotesAreEmptyAndPutAside(t *testing.T) {
 		content string
 		want    []string
 	}{
-		{"", nil}, {"{", nil}, {"null", nil}, {`{"a":1}`, nil}, {"[" + good + "", nil}, {"\x00\x00", nil}, {"[" + good + ",]", nil},
+		{"", nil},
+		{"{", nil},
+		{"null", nil},
+		{`{"a":1}`, nil},
+		{"[" + good + "", nil},
+		{"\x00\x00", nil},
+		{"[" + good + ",]", nil},
 		{"[" + good + `,5,null,[],{},{"id":"2","kind":"idea","text":"x","createdAt":"","hits":0},{"id":"3","kind":"fact","text":"x","createdAt":"","hits":"0"},
 			{"id":"4","kind":"fact","Text":"x","createdAt":"","hits":0},{"kind":"fact","text":"x","createdAt":"","hits":0}]`, []string{"good"}},
 	} {

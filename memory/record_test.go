@@ -43,8 +43,10 @@ func TestRecordRoundTrip(t *testing.T) {
 	if got != want.String() {
 		t.Errorf("the file is not printed as JavaScript does:\n%s", got)
 	}
-	for _, part := range []string{"{\n  \"id\": \"" + in.ID + `"`, `"title": "why <b>?`, `"half": "\ud83d"`, `"n": 1.50`, `"none": {}`, `"empty": []`,
-		`"costUsd": 0.0913125`, `"updatedAt": "2026-08-11T09:14:03.120Z"`, `"content": "read"`} {
+	for _, part := range []string{
+		"{\n  \"id\": \"" + in.ID + `"`, `"title": "why <b>?`, `"half": "\ud83d"`, `"n": 1.50`, `"none": {}`, `"empty": []`,
+		`"costUsd": 0.0913125`, `"updatedAt": "2026-08-11T09:14:03.120Z"`, `"content": "read"`,
+	} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%s is not in\n%s", part, got)
 		}

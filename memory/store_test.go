@@ -21,8 +21,10 @@ func newStore(t testing.TB) *Store {
 
 // newSession is a session with one user message per prompt.
 func newSession(id, cwd string, prompts ...string) *transcript.Session {
-	s := &transcript.Session{ID: id, CreatedAt: timestamp(clock), UpdatedAt: timestamp(clock), CWD: cwd, Provider: "openai", Model: "gpt-5",
-		Notebook: transcript.Notebook(nil)}
+	s := &transcript.Session{
+		ID: id, CreatedAt: timestamp(clock), UpdatedAt: timestamp(clock), CWD: cwd, Provider: "openai", Model: "gpt-5",
+		Notebook: transcript.Notebook(nil),
+	}
 	for _, p := range prompts {
 		s.Messages = append(s.Messages, transcript.User(p))
 	}

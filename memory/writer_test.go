@@ -228,8 +228,13 @@ func TestARecordChangedBySomeoneElseIsNotOverwritten(t *testing.T) {
 		do   func(*testing.T, *Store, string)
 		fork bool
 	}{
-		{"grown", grow, true}, {"compacted", compact, true}, {"same size", sameSize, true}, {"damaged", damage, true},
-		{"touched", touch, false}, {"copied", copied, false}, {"removed", remove, false},
+		{"grown", grow, true},
+		{"compacted", compact, true},
+		{"same size", sameSize, true},
+		{"damaged", damage, true},
+		{"touched", touch, false},
+		{"copied", copied, false},
+		{"removed", remove, false},
 	} {
 		for _, written := range []bool{false, true} { // only read before, or written too
 			t.Run(fmt.Sprint(c.name, written), func(t *testing.T) {

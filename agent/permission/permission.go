@@ -57,9 +57,15 @@ func ParseDecision(s string) (Decision, bool) {
 
 // Rule is one line of a table. Tool is a tool's name and may contain *.
 // Pattern is compared with the whole subject, with case: * stands for any run
-// of characters, newlines too, ? for exactly one, the rest for itself. The
-// subject of the shell tool is a simple command; there a pattern that ends in
-// " *" also covers the command without arguments.
+// of characters, newlines too, ? for exactly one, the rest for itself.
+//
+// The subjects of the shell tool are the simple commands in a script, as they
+// are written; a pattern that ends in " *" also covers the command without
+// arguments. A redirect that writes has the subject "> path"; what allows it
+// is a pattern that begins with ">", one that is only stars, or one without
+// wildcards that is the whole script. The same goes, but for ">", for what
+// makes a harmless command another: options that start programs, and variables
+// such as PATH.
 type Rule struct {
 	Tool, Pattern string
 	Decision      Decision

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -175,6 +176,7 @@ func TestShellDecisions(t *testing.T) {
 			{"declare -a 'a=($(touch x))'; ls", "unread"},
 			{"ls `echo \\`touch x\\``", "unread"},
 			{"x='a[$(touch y)]'; ((x)); ls", "unread"},
+			{"PS4='$(touch x)'; set -x; ls", "unread"},
 			{"declare -n r=PATH; r=/tmp; ls", "unread"},
 			{"x='$(touch y)'; ls ${x@P}", "unread"},
 			{"[[ -v 'a[$(touch y)]' ]] && ls", "unread"},
@@ -263,6 +265,7 @@ func TestShellDecisions(t *testing.T) {
 			{"cat .[e]nv", "deny"},
 			{"cat $HOME/.env", "deny"},
 			{"f=.env; cat $f", "deny"},
+			{"f=.e; f+=nv; cat $f", "deny"},
 			{"for f in a .env; do cat $f; done", "deny"},
 			{"cat prod.env", "deny"},
 			{"cat .env.local", "deny"},
@@ -349,4 +352,19 @@ func TestShellDecisions(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestPolicyIsSharedFreely(t *testing.T) {
+	p, granted := usual()
+	var done sync.WaitGroup
+	for range 4 {
+		done.Go(func() {
+			for _, command := range []string{"git status && ls", "cat .env", "rm -rf x", "echo $(touch y) > z"} {
+				call := Call{Tool: ShellTool, Command: command, Root: root}
+				p.Decide(call, granted)
+				p.Offer(call)
+			}
+		})
+	}
+	done.Wait()
 }

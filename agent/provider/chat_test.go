@@ -144,10 +144,17 @@ func TestChatCallsInEveryShape(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	for _, c := range []struct{ sent, input, why string }{
-		{`""`, `{}`, ""}, {`" "`, `{}`, ""}, {`"null"`, `{}`, ""}, {`null`, `{}`, ""},
+		{`""`, `{}`, ""},
+		{`" "`, `{}`, ""},
+		{`"null"`, `{}`, ""},
+		{`null`, `{}`, ""},
 		{`"{ \"a\" : 1 }"`, `{"a":1}`, ""},
-		{`"[]"`, `{}`, "a JSON array"}, {`"\"x\""`, `{}`, "a JSON string"}, {`"7"`, `{}`, "a number"}, {`"true"`, `{}`, "a boolean"},
-		{`"{\"a\":"`, `{}`, "not valid JSON"}, {`"{} {}"`, `{}`, "not valid JSON"},
+		{`"[]"`, `{}`, "a JSON array"},
+		{`"\"x\""`, `{}`, "a JSON string"},
+		{`"7"`, `{}`, "a number"},
+		{`"true"`, `{}`, "a boolean"},
+		{`"{\"a\":"`, `{}`, "not valid JSON"},
+		{`"{} {}"`, `{}`, "not valid JSON"},
 	} {
 		item := `{"type":"function_call","id":"fc_1","call_id":"a","name":"list","arguments":` + c.sent + `}`
 		for api, body := range map[string]string{

@@ -135,12 +135,16 @@ func TestUserContent(t *testing.T) {
 	for name, c := range map[string]struct{ content, responses, chat string }{
 		"text": {`"a \"b\" 😀 <c>"`, `[{"type":"input_text","text":"a \"b\" 😀 <c>"}]`, `"a \"b\" 😀 <c>"`},
 		"list": {`[{"type":"text","text":"a"},{"type":"text","text":"b"}]`, `[{"type":"input_text","text":"a\nb"}]`, `"a\nb"`},
-		"image": {`[{"type":"text","text":"a"},{"type":"image","image":"aGk=","mediaType":"image/png"},{"type":"file","data":"https://x/y.png","mediaType":"image/png"}]`,
+		"image": {
+			`[{"type":"text","text":"a"},{"type":"image","image":"aGk=","mediaType":"image/png"},{"type":"file","data":"https://x/y.png","mediaType":"image/png"}]`,
 			`[{"type":"input_text","text":"a"},{"type":"input_image","image_url":"data:image/png;base64,aGk="},{"type":"input_image","image_url":"https://x/y.png"}]`,
-			`[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}},{"type":"image_url","image_url":{"url":"https://x/y.png"}}]`},
+			`[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}},{"type":"image_url","image_url":{"url":"https://x/y.png"}}]`,
+		},
 		"image of no type": {`[{"type":"image","image":"aGk="}]`, `[{"type":"input_text","text":"[attachment not sent: of unknown type]"}]`, `"[attachment not sent: of unknown type]"`},
-		"file": {`[{"type":"text","text":"a"},{"type":"file","data":"aGk=","mediaType":"application/pdf","filename":"x.pdf"}]`,
-			`[{"type":"input_text","text":"a\n[attachment not sent: x.pdf application/pdf]"}]`, `"a\n[attachment not sent: x.pdf application/pdf]"`},
+		"file": {
+			`[{"type":"text","text":"a"},{"type":"file","data":"aGk=","mediaType":"application/pdf","filename":"x.pdf"}]`,
+			`[{"type":"input_text","text":"a\n[attachment not sent: x.pdf application/pdf]"}]`, `"a\n[attachment not sent: x.pdf application/pdf]"`,
+		},
 	} {
 		ms := parse(t, `{"role":"user","content":`+c.content+`}`)
 		same(t, name, sent(t, Options{API: Responses}, ms), `{"type":"message","role":"user","content":`+c.responses+`}`)

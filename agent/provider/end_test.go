@@ -53,31 +53,51 @@ func TestErrorsInsideAGoodAnswer(t *testing.T) {
 		api, body string
 		want      Error
 	}{
-		"code is a number": {Chat, chatDeltas(`{"content":"x"}`, `{"content":"y"}`) + event(`{"error":{"code":502,"message":"worker full"}}`),
-			Error{Status: 502, Message: "worker full", Kind: KindServer}},
+		"code is a number": {
+			Chat, chatDeltas(`{"content":"x"}`, `{"content":"y"}`) + event(`{"error":{"code":502,"message":"worker full"}}`),
+			Error{Status: 502, Message: "worker full", Kind: KindServer},
+		},
 		"code is null": {Chat, event(`{"error":{"code":null,"message":"worker full"}}`), Error{Message: "worker full", Kind: KindServer}},
-		"code is text": {Chat, event(`{"error":{"code":"rate_limit_exceeded","message":"slow down, try again in 1.5s"}}`),
-			Error{Code: "rate_limit_exceeded", Message: "slow down, try again in 1.5s", Kind: KindRate, RetryAfter: 1500e6}},
+		"code is text": {
+			Chat, event(`{"error":{"code":"rate_limit_exceeded","message":"slow down, try again in 1.5s"}}`),
+			Error{Code: "rate_limit_exceeded", Message: "slow down, try again in 1.5s", Kind: KindRate, RetryAfter: 1500e6},
+		},
 		"error is text":      {Chat, event(`{"error":"worker full"}`), Error{Message: "worker full", Kind: KindServer}},
 		"beside the choices": {Chat, event(`{"id":"x","choices":[{"delta":{},"finish_reason":"error"}],"error":{"code":400,"message":"bad"}}`), Error{Status: 400, Message: "bad", Kind: KindBad}},
 		"event named error":  {Chat, "event: error\n" + event(`{"message":"worker full"}`), Error{Message: "worker full", Kind: KindServer}},
 		"too long":           {Chat, event(`{"error":{"message":"the input is too long: maximum context length is 10 tokens"}}`), Error{Message: "the input is too long: maximum context length is 10 tokens", Kind: KindOverflow}},
-		"failed": {Responses, event(`{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"worker full"}}}`),
-			Error{Code: "server_error", Message: "worker full", Kind: KindServer}},
-		"failed, quota": {Responses, event(`{"type":"response.failed","response":{"error":{"code":"insufficient_quota","message":"pay"}}}`),
-			Error{Code: "insufficient_quota", Message: "pay", Kind: KindQuota}},
-		"failed, too long": {Responses, event(`{"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"too long"}}}`),
-			Error{Code: "context_length_exceeded", Message: "too long", Kind: KindOverflow}},
-		"failed, bad": {Responses, event(`{"type":"response.failed","response":{"error":{"code":"invalid_prompt","message":"no"}}}`),
-			Error{Code: "invalid_prompt", Message: "no", Kind: KindBad}},
-		"failed without reason": {Responses, event(`{"type":"response.failed","response":{"error":null}}`),
-			Error{Message: "the server ended the response as failed and gave no reason", Kind: KindServer}},
-		"error event": {Responses, event(textEvent(`"x"`)) + event(`{"type":"error","code":null,"message":"worker full","param":null}`),
-			Error{Message: "worker full", Kind: KindServer}},
-		"error event, named": {Responses, "event: error\n" + event(`{"type":"error","code":"server_error","message":"worker full"}`),
-			Error{Code: "server_error", Message: "worker full", Kind: KindServer}},
-		"error event, nested": {Responses, event(`{"type":"error","error":{"type":"server_error","code":null,"message":"worker full"}}`),
-			Error{Code: "server_error", Message: "worker full", Kind: KindServer}},
+		"failed": {
+			Responses, event(`{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"worker full"}}}`),
+			Error{Code: "server_error", Message: "worker full", Kind: KindServer},
+		},
+		"failed, quota": {
+			Responses, event(`{"type":"response.failed","response":{"error":{"code":"insufficient_quota","message":"pay"}}}`),
+			Error{Code: "insufficient_quota", Message: "pay", Kind: KindQuota},
+		},
+		"failed, too long": {
+			Responses, event(`{"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"too long"}}}`),
+			Error{Code: "context_length_exceeded", Message: "too long", Kind: KindOverflow},
+		},
+		"failed, bad": {
+			Responses, event(`{"type":"response.failed","response":{"error":{"code":"invalid_prompt","message":"no"}}}`),
+			Error{Code: "invalid_prompt", Message: "no", Kind: KindBad},
+		},
+		"failed without reason": {
+			Responses, event(`{"type":"response.failed","response":{"error":null}}`),
+			Error{Message: "the server ended the response as failed and gave no reason", Kind: KindServer},
+		},
+		"error event": {
+			Responses, event(textEvent(`"x"`)) + event(`{"type":"error","code":null,"message":"worker full","param":null}`),
+			Error{Message: "worker full", Kind: KindServer},
+		},
+		"error event, named": {
+			Responses, "event: error\n" + event(`{"type":"error","code":"server_error","message":"worker full"}`),
+			Error{Code: "server_error", Message: "worker full", Kind: KindServer},
+		},
+		"error event, nested": {
+			Responses, event(`{"type":"error","error":{"type":"server_error","code":null,"message":"worker full"}}`),
+			Error{Code: "server_error", Message: "worker full", Kind: KindServer},
+		},
 		"instead of a stream":       {Chat, `{"error":{"code":"server_error","message":"worker full"}}`, Error{Code: "server_error", Message: "worker full", Kind: KindServer}},
 		"instead of a stream, flat": {Chat, "{\n \"detail\": \"worker full\"\n}\n", Error{Message: "worker full", Kind: KindServer}},
 	} {

@@ -24,8 +24,10 @@ func TestStatusesAndBodies(t *testing.T) {
 		want   Error
 		retry  bool
 	}{
-		"bad request": {status: 400, body: `{"error":{"message":"no","type":"invalid_request_error","param":"input[0].name","code":null}}`,
-			want: Error{Code: "invalid_request_error", Param: "input[0].name", Message: "no", Kind: KindBad}},
+		"bad request": {
+			status: 400, body: `{"error":{"message":"no","type":"invalid_request_error","param":"input[0].name","code":null}}`,
+			want: Error{Code: "invalid_request_error", Param: "input[0].name", Message: "no", Kind: KindBad},
+		},
 		"wrong key":       {status: 401, body: `{"error":{"message":"no","code":"invalid_api_key"}}`, want: Error{Code: "invalid_api_key", Message: "no (check the API key for model.test/v1)", Kind: KindAuth}},
 		"forbidden":       {status: 403, body: `{"message":"no"}`, want: Error{Message: "no (check the API key for model.test/v1)", Kind: KindAuth}},
 		"no such model":   {status: 404, body: `{"error":"no"}`, want: Error{Message: `no (check the model "gpt-5" and the base URL, model.test/v1)`, Kind: KindNotFound}},
@@ -47,10 +49,14 @@ func TestStatusesAndBodies(t *testing.T) {
 		"nonsense":        {status: 429, header: []string{"Retry-After", "soon"}, want: Error{Message: "Too Many Requests", Kind: KindRate}, retry: true},
 		"past":            {status: 429, header: []string{"Retry-After", "Mon, 02 Jan 2006 15:04:05 GMT"}, want: Error{Message: "Too Many Requests", Kind: KindRate}, retry: true},
 		"in words":        {status: 429, body: `{"error":{"message":"Please try again in 1m2.5s."}}`, want: Error{Message: "Please try again in 1m2.5s.", Kind: KindRate, RetryAfter: 62500 * time.Millisecond}, retry: true},
-		"exhausted": {status: 429, body: `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`,
-			want: Error{Code: "insufficient_quota", Message: "You exceeded your current quota", Kind: KindQuota}},
-		"a quota for a minute": {status: 429, body: `{"error":{"message":"You exceeded your current quota. Please retry in 12s."}}`,
-			want: Error{Message: "You exceeded your current quota. Please retry in 12s.", Kind: KindRate, RetryAfter: 12 * time.Second}, retry: true},
+		"exhausted": {
+			status: 429, body: `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`,
+			want: Error{Code: "insufficient_quota", Message: "You exceeded your current quota", Kind: KindQuota},
+		},
+		"a quota for a minute": {
+			status: 429, body: `{"error":{"message":"You exceeded your current quota. Please retry in 12s."}}`,
+			want: Error{Message: "You exceeded your current quota. Please retry in 12s.", Kind: KindRate, RetryAfter: 12 * time.Second}, retry: true,
+		},
 		"no money": {status: 402, body: `{"error":{"message":"Insufficient Balance"}}`, want: Error{Message: "Insufficient Balance", Kind: KindQuota}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,8 +167,13 @@ func TestTheKeyNeverShows(t *testing.T) {
 
 func TestOptionsThatCannotBeUsed(t *testing.T) {
 	for _, o := range []Options{
-		{API: Chat, BaseURL: "http://model.test/v1", APIKey: "two words"}, {API: "soap", BaseURL: "http://model.test/v1"}, {API: Chat},
-		{API: Chat, BaseURL: "model.test/v1"}, {API: Chat, BaseURL: "ftp://x/v1"}, {API: Chat, BaseURL: "http://"}, {API: Chat, BaseURL: "http://a b/"},
+		{API: Chat, BaseURL: "http://model.test/v1", APIKey: "two words"},
+		{API: "soap", BaseURL: "http://model.test/v1"},
+		{API: Chat},
+		{API: Chat, BaseURL: "model.test/v1"},
+		{API: Chat, BaseURL: "ftp://x/v1"},
+		{API: Chat, BaseURL: "http://"},
+		{API: Chat, BaseURL: "http://a b/"},
 	} {
 		c := New(o)
 		e := refused(t, c, ask("x"))

@@ -23,6 +23,7 @@ func newQuery(pattern string, ignoreCase bool) (*query, error) {
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
+		//lint:ignore ST1005 the words of the terminal tool, which models know
 		return nil, fmt.Errorf("Invalid regex: %w (RE2 syntax: no look-around, no back-references)", err)
 	}
 	q := &query{re: re}

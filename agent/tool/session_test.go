@@ -23,16 +23,28 @@ func TestTL02TodoWrite(t *testing.T) {
 		want  string
 	}{
 		{"empty", []object{}, "Task list updated: 0/0 done."},
-		{"plain", []object{task("a", "done"), task("b", "in_progress"), task("c", "pending", "soon")},
-			"Task list updated: 1/3 done.\n[x] a\n[~] b\n[ ] c  (soon)"},
-		{"two in progress", []object{task("a", "in_progress"), task("b", "in_progress")},
-			"Task list updated: 0/2 done.\n[~] a\n[~] b\nWarning: 2 tasks are in_progress: keep it to one."},
-		{"none in progress", []object{task("a", "done"), task("b", "pending")},
-			"Task list updated: 1/2 done.\n[x] a\n[ ] b\nWarning: No task is in_progress while work remains: mark the one you are on."},
+		{
+			"plain",
+			[]object{task("a", "done"), task("b", "in_progress"), task("c", "pending", "soon")},
+			"Task list updated: 1/3 done.\n[x] a\n[~] b\n[ ] c  (soon)",
+		},
+		{
+			"two in progress",
+			[]object{task("a", "in_progress"), task("b", "in_progress")},
+			"Task list updated: 0/2 done.\n[~] a\n[~] b\nWarning: 2 tasks are in_progress: keep it to one.",
+		},
+		{
+			"none in progress",
+			[]object{task("a", "done"), task("b", "pending")},
+			"Task list updated: 1/2 done.\n[x] a\n[ ] b\nWarning: No task is in_progress while work remains: mark the one you are on.",
+		},
 		{"all done", []object{task("a", "done")}, "Task list updated: 1/1 done.\n[x] a"},
 		{"only blocked", []object{task("a", "blocked", "waits"), task("b", "done")}, "Task list updated: 1/2 done.\n[!] a  (waits)\n[x] b"},
-		{"blocked without a note", []object{task("a", "blocked", " "), task("b", "in_progress")},
-			"Task list updated: 0/2 done.\n[!] a\n[~] b\nWarning: \"a\" is blocked but the reason is missing: say it in note."},
+		{
+			"blocked without a note",
+			[]object{task("a", "blocked", " "), task("b", "in_progress")},
+			"Task list updated: 0/2 done.\n[!] a\n[~] b\nWarning: \"a\" is blocked but the reason is missing: say it in note.",
+		},
 		{"one line each", []object{task("a\nb\x1b[31m red\x1b[0m", "in_progress", "x\ny")}, "Task list updated: 0/1 done.\n[~] a b red  (x y)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -75,14 +75,26 @@ func TestTerminalConfigIsTolerated(t *testing.T) {
 		{"unknown provider", `{"provider": "gemini", "model": "m"}`, providerSettings{Model: "m"}, nil},
 		{"preset without URL", `{"provider": "openai", "presetId": "xai"}`, providerSettings{Name: "openai", BaseURL: "https://api.x.ai/v1"}, nil},
 		{"preset of the other protocol", `{"provider": "anthropic", "presetId": "xai"}`, providerSettings{Name: "anthropic"}, nil},
-		{"unknown variant", `{"agent": "swift", "model": "m"}`, providerSettings{Model: "m"},
-			[]string{`agent must be "default", "quick", "deep", "plan" or "review" (ignored)`}},
-		{"wrong type", `{"maxRetries": "many", "toolSets": "git"}`, providerSettings{},
-			[]string{"maxRetries must be a whole number from 0 to 100 (ignored)", "toolSets must be a list of strings (ignored)"}},
-		{"unknown decision", `{"permission": {"bash": {"*": "alow"}, "grep": 1}}`, providerSettings{},
-			[]string{`permission.bash."*" must be "allow", "ask" or "deny" (ignored)`, `permission.grep must be "allow", "ask" or "deny" (ignored)`}},
-		{"server without door", `{"mcpServers": {"x": {"args": []}}}`, providerSettings{},
-			[]string{"mcpServers.x needs either command or url (ignored)"}},
+		{
+			"unknown variant", `{"agent": "swift", "model": "m"}`,
+			providerSettings{Model: "m"},
+			[]string{`agent must be "default", "quick", "deep", "plan" or "review" (ignored)`},
+		},
+		{
+			"wrong type", `{"maxRetries": "many", "toolSets": "git"}`,
+			providerSettings{},
+			[]string{"maxRetries must be a whole number from 0 to 100 (ignored)", "toolSets must be a list of strings (ignored)"},
+		},
+		{
+			"unknown decision", `{"permission": {"bash": {"*": "alow"}, "grep": 1}}`,
+			providerSettings{},
+			[]string{`permission.bash."*" must be "allow", "ask" or "deny" (ignored)`, `permission.grep must be "allow", "ask" or "deny" (ignored)`},
+		},
+		{
+			"server without door", `{"mcpServers": {"x": {"args": []}}}`,
+			providerSettings{},
+			[]string{"mcpServers.x needs either command or url (ignored)"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, notices := setup{terminal: c.source}.load(t)

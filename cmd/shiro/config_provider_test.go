@@ -148,18 +148,21 @@ func TestMissingKey(t *testing.T) {
 		text  string
 	}{
 		{
-			"nothing configured", setup{},
+			"nothing configured",
+			setup{},
 			noKeyError{Provider: "anthropic", Looked: []string{"SHIRO_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "config.toml", "config.json"}},
 			"no API key for anthropic: none in SHIRO_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, config.toml, config.json. " +
 				"Set one of them, or start Ollama, LM Studio or a llama.cpp server with a model on its default port",
 		},
 		{
-			"a provider without its key", setup{env: map[string]string{"SHIRO_PROVIDER": "groq", "OPENAI_API_KEY": "ok"}},
+			"a provider without its key",
+			setup{env: map[string]string{"SHIRO_PROVIDER": "groq", "OPENAI_API_KEY": "ok"}},
 			noKeyError{Provider: "groq", Looked: []string{"SHIRO_API_KEY", "GROQ_API_KEY", "config.toml", "config.json"}, Chosen: true},
 			"no API key for groq: none in SHIRO_API_KEY, GROQ_API_KEY, config.toml, config.json. Set one of them, or choose another provider",
 		},
 		{
-			"the terminal tool's provider without its key, trusted workspace", setup{terminal: `{"provider": "anthropic"}`, trusted: true},
+			"the terminal tool's provider without its key, trusted workspace",
+			setup{terminal: `{"provider": "anthropic"}`, trusted: true},
 			noKeyError{Provider: "anthropic", Looked: []string{"SHIRO_API_KEY", "ANTHROPIC_API_KEY", "config.toml", "config.json", "config.toml"}, Chosen: true},
 			"no API key for anthropic: none in SHIRO_API_KEY, ANTHROPIC_API_KEY, config.toml, config.json, config.toml. Set one of them, or choose another provider",
 		},

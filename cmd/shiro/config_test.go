@@ -137,32 +137,38 @@ func TestPrecedence(t *testing.T) {
 		get     func(c config) string
 	}{
 		{
-			"model", []string{"m0", "m1", "m2", "m3", "m4", "m5"},
+			"model",
+			[]string{"m0", "m1", "m2", "m3", "m4", "m5"},
 			with(files("model", "provider", "model"), environment("SHIRO_MODEL"), editor("provider", "model"), flag("model")),
 			func(c config) string { return c.Provider.Model },
 		},
 		{
-			"base_url", []string{"https://a.example/v1", "https://b.example/v1", "https://c.example/v1", "https://d.example/v1", "https://e.example/v1", "https://f.example/v1"},
+			"base_url",
+			[]string{"https://a.example/v1", "https://b.example/v1", "https://c.example/v1", "https://d.example/v1", "https://e.example/v1", "https://f.example/v1"},
 			with(files("baseURL", "provider", "base_url"), environment("SHIRO_BASE_URL"), editor("provider", "base_url"), flag("base-url")),
 			func(c config) string { return c.Provider.BaseURL },
 		},
 		{
-			"name", []string{"openai", "groq", "xai", "deepseek", "ollama", "anthropic"},
+			"name",
+			[]string{"openai", "groq", "xai", "deepseek", "ollama", "anthropic"},
 			with(files("provider", "provider", "name"), environment("SHIRO_PROVIDER"), editor("provider", "name"), flag("provider")),
 			func(c config) string { return c.Provider.Name },
 		},
 		{
-			"api_key", []string{"key-0", "key-1", "key-2", "key-3", "key-4"},
+			"api_key",
+			[]string{"key-0", "key-1", "key-2", "key-3", "key-4"},
 			with(files("apiKey", "provider", "api_key"), environment("SHIRO_API_KEY"), editor("provider", "api_key")),
 			func(c config) string { return string(c.Provider.APIKey) },
 		},
 		{
-			"variant", []string{"quick", "deep", "plan", "review", "quick"},
+			"variant",
+			[]string{"quick", "deep", "plan", "review", "quick"},
 			with(files("agent", "agent", "variant"), editor("agent", "variant"), flag("agent")),
 			func(c config) string { return c.Agent.Variant },
 		},
 		{
-			"thinking", []string{"off", "low", "medium", "high", "max"},
+			"thinking",
+			[]string{"off", "low", "medium", "high", "max"},
 			with(files("thinking", "agent", "thinking"), editor("agent", "thinking"), flag("think")),
 			func(c config) string { return c.Agent.Thinking },
 		},

@@ -162,10 +162,13 @@ func TestPermissionAcrossSources(t *testing.T) {
 		editor:    `{"permission": {"bash": {"rm *": "deny", "ls *": "allow"}}}`,
 	}.load(t)
 	want := []rule{
-		{"bash", "z *", "deny"}, {"bash", "a *", "allow"}, {"grep", "*", "allow"},
+		{"bash", "z *", "deny"},
+		{"bash", "a *", "allow"},
+		{"grep", "*", "allow"},
 		{"bash", "*", "ask"},
 		{"bash", "make *", "allow"},
-		{"bash", "rm *", "deny"}, {"bash", "ls *", "allow"},
+		{"bash", "rm *", "deny"},
+		{"bash", "ls *", "allow"},
 	}
 	if diff := cmp.Diff(want, c.Permission); diff != "" {
 		t.Error(diff)

@@ -353,14 +353,18 @@ func TestPage(t *testing.T) {
 			}
 			p.finish()
 		}, "             abc de  f\n"},
-		{"wrapped", false, func(p *page) { p.text(long); p.finish() },
-			"             word word word word word word word word word word word word word\n             word word word word word word word\n"},
+		{
+			"wrapped", false, func(p *page) { p.text(long); p.finish() },
+			"             word word word word word word word word word word word word word\n             word word word word word word word\n",
+		},
 		{"a word that is too long", false, func(p *page) { p.text("a " + strings.Repeat("x", 70)); p.finish() }, "             a\n             " + strings.Repeat("x", 70) + "\n"},
 		{"paragraphs", false, func(p *page) { p.text("one\n\ntwo\n"); p.finish() }, "             one\n\n             two\n"},
 		{"verbatim in pieces", false, func(p *page) { p.verbatim("a\tb "); p.verbatim("c\n\nd"); p.finish() }, "             a    b c\n\n             d\n"},
 		{"no steering", false, func(p *page) { p.text("\x1b[2Ja\r\u009b"); p.finish(); p.verbatim("\x1b]0;t\x07b\n") }, "             [2Ja\n             ]0;tb\n"},
-		{"colours", true, func(p *page) { p.line(green, "shiro:", "hi"); p.diff("-a\n+b\n") },
-			"\x1b[32mshiro:\x1b[0m       hi\n             \x1b[31m-a\x1b[0m\n             \x1b[32m+b\x1b[0m\n"},
+		{
+			"colours", true, func(p *page) { p.line(green, "shiro:", "hi"); p.diff("-a\n+b\n") },
+			"\x1b[32mshiro:\x1b[0m       hi\n             \x1b[31m-a\x1b[0m\n             \x1b[32m+b\x1b[0m\n",
+		},
 	} {
 		var b bytes.Buffer
 		p := newPage(&b)

@@ -27,39 +27,67 @@ func TestModelServerFaults(t *testing.T) {
 		says   string // in the error or the answer
 		kind   wire.ErrorKind
 	}{
-		{name: "401", script: []mock.Step{mock.Fail(401, `{"error":{"message":"Incorrect API key provided: test-key-0123456789","code":"invalid_api_key"}}`)},
-			asks: 1, status: wire.TurnFailed, says: "key", kind: wire.KindAuthRequired},
-		{name: "429 with Retry-After", script: []mock.Step{mock.Fail(429, busy, "Retry-After", "1"), mock.Say("after the wait")},
-			asks: 2, status: wire.TurnDone, says: "after the wait"},
-		{name: "429 for an hour", script: []mock.Step{mock.Fail(429, busy, "Retry-After", "3600")},
-			asks: 1, status: wire.TurnFailed, says: "slow down", kind: wire.KindRateLimited},
-		{name: "500 then success", script: []mock.Step{mock.Fail(500, "<html>oops</html>"), mock.Say("second try")},
-			asks: 2, status: wire.TurnDone, says: "second try"},
-		{name: "reset mid-stream", script: []mock.Step{mock.Say("this will be cut off").Chunk(4).Reset(2), mock.Say("whole again")},
-			asks: 2, status: wire.TurnDone, says: "whole again"},
-		{name: "half a tool call", api: "chat", config: "max_retries = 0\n", script: []mock.Step{mock.Raw(half)},
-			asks: 1, status: wire.TurnFailed, says: "before the answer was complete", kind: wire.KindProviderError},
-		{name: "malformed arguments", script: []mock.Step{mock.Call("read_file", `{"path": "a.t`), mock.Say("I will be careful")},
-			asks: 2, status: wire.TurnDone, says: "I will be careful"},
-		{name: "unknown tool", script: []mock.Step{mock.Call("read_files", args{"path": "a.txt"}), mock.Say("wrong name")},
-			asks: 2, status: wire.TurnDone, says: "wrong name"},
-		{name: "tool with bad characters", script: []mock.Step{mock.Call("fs.read file! "+strings.Repeat("y", 80), args{}), mock.Say("odd name")},
-			asks: 2, status: wire.TurnDone, says: "odd name"},
-		{name: "5 MB line", api: "chat", script: []mock.Step{mock.Say(long).Chunk(5 << 20)},
-			asks: 1, status: wire.TurnDone, says: long},
-		{name: "CRLF and comments", api: "chat", script: []mock.Step{mock.Raw(
-			": wait\r\n\r\n", "retry: 3000\r\n\r\n", "event: ping\r\n\r\n", ":\r\n",
-			"data:{\"choices\":[{\"delta\":{\"content\":\"plain \"}}]}\r\n\r\n",
-			"id: 7\r\ndata: {\"choices\":[{\"delta\":\r\ndata: {\"content\":\"text\"}}]}\r\n\r\n",
-			"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\r\n\r\ndata: [DONE]\r\n\r\n")},
-			asks: 1, status: wire.TurnDone, says: "plain text"},
-		{name: "silence", config: "idle_timeout = \"300ms\"\nmax_retries = 0\n", script: []mock.Step{mock.Say("and then nothing").Chunk(4).Silence(2)},
-			asks: 1, status: wire.TurnFailed, says: "300ms", kind: wire.KindProviderError},
-		{name: "error inside a good stream", api: "chat", config: "max_retries = 0\n", script: []mock.Step{mock.Raw(
-			"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n", "data: {\"error\":{\"code\":502,\"message\":\"worker full\"}}\n\n")},
-			asks: 1, status: wire.TurnFailed, says: "worker full", kind: wire.KindProviderError},
-		{name: "login page", config: "max_retries = 0\n", script: []mock.Step{mock.Raw("<html>please log in</html>").Header("Content-Type", "text/html")},
-			asks: 1, status: wire.TurnFailed, says: "please log in", kind: wire.KindProviderError},
+		{
+			name: "401", script: []mock.Step{mock.Fail(401, `{"error":{"message":"Incorrect API key provided: test-key-0123456789","code":"invalid_api_key"}}`)},
+			asks: 1, status: wire.TurnFailed, says: "key", kind: wire.KindAuthRequired,
+		},
+		{
+			name: "429 with Retry-After", script: []mock.Step{mock.Fail(429, busy, "Retry-After", "1"), mock.Say("after the wait")},
+			asks: 2, status: wire.TurnDone, says: "after the wait",
+		},
+		{
+			name: "429 for an hour", script: []mock.Step{mock.Fail(429, busy, "Retry-After", "3600")},
+			asks: 1, status: wire.TurnFailed, says: "slow down", kind: wire.KindRateLimited,
+		},
+		{
+			name: "500 then success", script: []mock.Step{mock.Fail(500, "<html>oops</html>"), mock.Say("second try")},
+			asks: 2, status: wire.TurnDone, says: "second try",
+		},
+		{
+			name: "reset mid-stream", script: []mock.Step{mock.Say("this will be cut off").Chunk(4).Reset(2), mock.Say("whole again")},
+			asks: 2, status: wire.TurnDone, says: "whole again",
+		},
+		{
+			name: "half a tool call", api: "chat", config: "max_retries = 0\n", script: []mock.Step{mock.Raw(half)},
+			asks: 1, status: wire.TurnFailed, says: "before the answer was complete", kind: wire.KindProviderError,
+		},
+		{
+			name: "malformed arguments", script: []mock.Step{mock.Call("read_file", `{"path": "a.t`), mock.Say("I will be careful")},
+			asks: 2, status: wire.TurnDone, says: "I will be careful",
+		},
+		{
+			name: "unknown tool", script: []mock.Step{mock.Call("read_files", args{"path": "a.txt"}), mock.Say("wrong name")},
+			asks: 2, status: wire.TurnDone, says: "wrong name",
+		},
+		{
+			name: "tool with bad characters", script: []mock.Step{mock.Call("fs.read file! "+strings.Repeat("y", 80), args{}), mock.Say("odd name")},
+			asks: 2, status: wire.TurnDone, says: "odd name",
+		},
+		{
+			name: "5 MB line", api: "chat", script: []mock.Step{mock.Say(long).Chunk(5 << 20)},
+			asks: 1, status: wire.TurnDone, says: long,
+		},
+		{
+			name: "CRLF and comments", api: "chat", script: []mock.Step{mock.Raw(
+				": wait\r\n\r\n", "retry: 3000\r\n\r\n", "event: ping\r\n\r\n", ":\r\n",
+				"data:{\"choices\":[{\"delta\":{\"content\":\"plain \"}}]}\r\n\r\n",
+				"id: 7\r\ndata: {\"choices\":[{\"delta\":\r\ndata: {\"content\":\"text\"}}]}\r\n\r\n",
+				"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\r\n\r\ndata: [DONE]\r\n\r\n")},
+			asks: 1, status: wire.TurnDone, says: "plain text",
+		},
+		{
+			name: "silence", config: "idle_timeout = \"300ms\"\nmax_retries = 0\n", script: []mock.Step{mock.Say("and then nothing").Chunk(4).Silence(2)},
+			asks: 1, status: wire.TurnFailed, says: "300ms", kind: wire.KindProviderError,
+		},
+		{
+			name: "error inside a good stream", api: "chat", config: "max_retries = 0\n", script: []mock.Step{mock.Raw(
+				"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n", "data: {\"error\":{\"code\":502,\"message\":\"worker full\"}}\n\n")},
+			asks: 1, status: wire.TurnFailed, says: "worker full", kind: wire.KindProviderError,
+		},
+		{
+			name: "login page", config: "max_retries = 0\n", script: []mock.Step{mock.Raw("<html>please log in</html>").Header("Content-Type", "text/html")},
+			asks: 1, status: wire.TurnFailed, says: "please log in", kind: wire.KindProviderError,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -34,7 +34,6 @@ type workshop struct {
 	mu         sync.Mutex
 	clients    map[provider.Options]*provider.Client // by what they were made with
 	workspaces map[string]*tool.Workspace            // by folder; shared, so that edits follow one another
-	http       *http.Client                          // for all; nil until needed
 }
 
 func (w *workshop) setup(ctx context.Context, cwd string) (*agent.Setup, error) {

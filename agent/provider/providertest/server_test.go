@@ -218,10 +218,22 @@ func TestReadingRequests(t *testing.T) {
 	post(t, s, "/responses", responses(user, thought, said, call, output, with(user, `"q"`, `"trailer"`)))
 	post(t, s, "/chat/completions", chat(cUser, with(cCall, `"content":null`, `"content":"a","reasoning_content":"r"`), cOutput, with(cUser, `"q"`, `"trailer"`)))
 	want := [][]Item{
-		{{Kind: "message", Role: "user", Text: "q"}, {Kind: "reasoning", ID: "rs_1", Blob: "x"}, {Kind: "message", Role: "assistant", Text: "a"},
-			{Kind: "call", CallID: "c", Name: "list", Text: "{}"}, {Kind: "result", CallID: "c", Text: "ok"}, {Kind: "message", Role: "user", Text: "trailer"}},
-		{{Kind: "message", Role: "user", Text: "q"}, {Kind: "reasoning", Text: "r"}, {Kind: "message", Role: "assistant", Text: "a"},
-			{Kind: "call", CallID: "c", Name: "list", Text: "{}"}, {Kind: "result", CallID: "c", Text: "ok"}, {Kind: "message", Role: "user", Text: "trailer"}},
+		{
+			{Kind: "message", Role: "user", Text: "q"},
+			{Kind: "reasoning", ID: "rs_1", Blob: "x"},
+			{Kind: "message", Role: "assistant", Text: "a"},
+			{Kind: "call", CallID: "c", Name: "list", Text: "{}"},
+			{Kind: "result", CallID: "c", Text: "ok"},
+			{Kind: "message", Role: "user", Text: "trailer"},
+		},
+		{
+			{Kind: "message", Role: "user", Text: "q"},
+			{Kind: "reasoning", Text: "r"},
+			{Kind: "message", Role: "assistant", Text: "a"},
+			{Kind: "call", CallID: "c", Name: "list", Text: "{}"},
+			{Kind: "result", CallID: "c", Text: "ok"},
+			{Kind: "message", Role: "user", Text: "trailer"},
+		},
 	}
 	for i, r := range s.Requests() {
 		if got := r.Items(); !slices.Equal(got, want[i]) {
