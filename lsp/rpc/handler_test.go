@@ -349,7 +349,7 @@ func TestHandlerErrors(t *testing.T) {
 		}
 	}
 	log := p.log.String()
-	if !strings.Contains(log, "assignment to entry in nil map") || !strings.Contains(log, "handler_test.go") {
+	if !strings.Contains(log, "a fault") || !strings.Contains(log, "handler_test.go") {
 		t.Errorf("panic is not in the log with its stack:\n%s", log)
 	}
 }
