@@ -118,7 +118,7 @@ func TestReadTerminatesSoon(t *testing.T) {
 		"functions": strings.Repeat("f()", maxScript/3),
 		"pipeline":  strings.Repeat("a|", maxScript/2-1) + "a",
 		"list":      strings.Repeat("a;", maxScript/2),
-		"moves":     strings.Repeat("cd a;", maxScript/5),
+		"moves":     strings.Repeat("cd a;", maxScript/10),
 		"words":     strings.Repeat("a ", maxScript/2),
 		"ticks":     strings.Repeat("`", maxScript),
 		"loops":     strings.Repeat("for i in a;do ", maxScript/14),
@@ -127,7 +127,7 @@ func TestReadTerminatesSoon(t *testing.T) {
 		"starters":  strings.Repeat("env ", maxScript/4),
 		"bomb":      "f(){ " + strings.Repeat("a|", maxScript/3) + "f; }",
 		"quotes":    "eval " + strings.Repeat(`\"`, maxScript/2-3),
-		"rms":       strings.Repeat("rm ", 200_000),
+		"rms":       strings.Repeat("rm ", 60_000),
 	} {
 		begin := time.Now()
 		v := p.Decide(Call{Tool: ShellTool, Command: script, Root: root})
