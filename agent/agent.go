@@ -36,18 +36,26 @@ type Store interface {
 	Load(idOrPrefix string) (rec *transcript.Session, version any, err error)
 	// Open returns the writer of one record: of a new one when version is nil,
 	// else of the one that was loaded at that version. What goes wrong later,
-	// and what the user should know, is told to notice.
-	Open(version any, notice func(Notice)) Writer
+	// and what the user should know, is told to notice. It fails with an error
+	// that wraps ErrLocked when another process writes the session.
+	Open(id string, version any, notice func(Notice)) (Writer, error)
 }
 
-// A Writer writes one record. Save returns at once; Close writes what is left.
+// A Writer writes one session. Save takes the whole state and returns at once.
+// Log keeps what has happened since before it returns, so that the end of the
+// process loses nothing of it; with sync, not the end of the machine either.
+// Close writes what is left.
 type Writer interface {
 	Save(*transcript.Session)
+	Log(sync bool, entries ...transcript.Entry) error
 	Close() error
 }
 
-// ErrNotFound says that there is no such conversation.
-var ErrNotFound = errors.New("no such session")
+// Errors of a Store.
+var (
+	ErrNotFound = errors.New("no such session")
+	ErrLocked   = errors.New("another process writes this session")
+)
 
 // A Setup is what the conversations of one folder run with.
 type Setup struct {
@@ -168,7 +176,10 @@ func (a *Agent) add(rec *transcript.Session, setup *Setup, version any) (s *Sess
 	if s := a.open[rec.ID]; s != nil { // opened meanwhile
 		return s, false, nil
 	}
-	s = newSession(a, rec, setup, version)
+	s, err = newSession(a, rec, setup, version)
+	if err != nil {
+		return nil, false, err
+	}
 	a.open[rec.ID] = s
 	return s, true, nil
 }

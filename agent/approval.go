@@ -206,6 +206,9 @@ func (s *Session) grantLocked(o Option) {
 
 // raise puts approvals before the user.
 func (s *Session) raise(as ...*Approval) {
+	if len(as) == 0 {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range as {

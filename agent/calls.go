@@ -38,7 +38,7 @@ func (s *Session) runStep(t *turn, res *provider.Response) int {
 		s.decide(t, c)
 	}
 	s.runFree(t, calls)
-	s.propose(t, calls)
+	asked := s.propose(t, calls)
 
 	parts := make([]transcript.Part, 0, len(res.Parts))
 	next := 0
@@ -54,7 +54,8 @@ func (s *Session) runStep(t *turn, res *provider.Response) int {
 	if results := sameStep(calls); len(results) > 0 {
 		step = append(step, transcript.Tool(results...))
 	}
-	s.commit(step...)
+	s.commit(len(asked) > 0, step...)
+	s.raise(asked...)
 	s.runAsked(t, calls)
 	return len(calls)
 }
@@ -96,7 +97,7 @@ func (s *Session) runPending(t *turn, open map[string]string) {
 			c.verdict = permission.Verdict{Reason: "It was waiting when the session was closed."}
 		}
 	}
-	s.propose(t, calls)
+	s.raise(s.propose(t, calls)...)
 	s.runAsked(t, calls)
 }
 
@@ -104,6 +105,7 @@ func (s *Session) runPending(t *turn, open map[string]string) {
 func (s *Session) closeResponse(t *turn, res *provider.Response) []*call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.logLocked(false, s.entryLocked(transcript.EntryResponse, transcript.Assistant(res.Parts...)))
 	shown := slices.DeleteFunc(slices.Clone(s.live), func(l *liveItem) bool { return l.item.Withdrawn })
 	var calls []*call
 	for i, p := range res.Parts {
@@ -191,9 +193,8 @@ func (s *Session) runFree(t *turn, calls []*call) {
 	wg.Wait()
 }
 
-// propose works out what the calls that need an answer would do, and asks.
-func (s *Session) propose(t *turn, calls []*call) {
-	var asked []*Approval
+// propose works out what the calls that need an answer would do.
+func (s *Session) propose(t *turn, calls []*call) (asked []*Approval) {
 	for _, c := range calls {
 		if c.done || c.verdict.Decision == permission.Allow || t.ctx.Err() != nil {
 			continue
@@ -213,9 +214,7 @@ func (s *Session) propose(t *turn, calls []*call) {
 		c.approval = a
 		asked = append(asked, a)
 	}
-	if len(asked) > 0 {
-		s.raise(asked...)
-	}
+	return asked
 }
 
 // runAsked waits for the answers in the order of the calls and carries out
@@ -251,17 +250,14 @@ func (s *Session) runAsked(t *turn, calls []*call) {
 	if len(results) > 0 {
 		step = append(step, transcript.Tool(results...))
 	}
-	s.commit(step...)
+	s.commit(false, step...)
 }
 
 // commit appends the messages of a step; its closed items are theirs now.
-func (s *Session) commit(messages ...*transcript.Message) {
+func (s *Session) commit(sync bool, messages ...*transcript.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(messages) > 0 {
-		s.rec.Messages = append(s.rec.Messages, messages...)
-		s.saveLocked()
-	}
+	s.appendLocked(sync, messages...)
 	s.live = slices.DeleteFunc(s.live, func(l *liveItem) bool {
 		return l.item.Status != Pending && l.item.Status != InProgress
 	})

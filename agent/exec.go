@@ -93,6 +93,7 @@ func (s *Session) runApproved(t *turn, c *call) {
 			s.finish(t, c, transcript.Output{Type: transcript.OutputDenied, Text: refusalText(ans.Feedback)})
 			return
 		case c.approval.Edit == nil:
+			s.attempt(c)
 			s.execute(t, c)
 			return
 		case s.applyApproved(t, c, ans):
@@ -124,6 +125,7 @@ func (s *Session) applyApproved(t *turn, c *call, ans Answer) bool {
 		if !tool.SameChange(c.approval.Edit, now) {
 			return false
 		}
+		s.attempt(c)
 		e := accepted(c.approval.Edit, now, ans)
 		if len(e.Files) == 0 {
 			c.outcome = Rejected
@@ -185,6 +187,15 @@ func (s *Session) askAgain(t *turn, c *call) bool {
 	return true
 }
 
+// attempt notes in the journal that an approved call begins: should the process
+// end while it runs, its effects are unknown, and it must not be asked again as
+// if nothing had happened. The result, when there is one, takes its place.
+func (s *Session) attempt(c *call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.logLocked(true, transcript.NewResult(transcript.Result(c.part, transcript.Output{Type: transcript.OutputErrorText, Text: transcript.CutShort}, false)))
+}
+
 // commitEdit makes the changes and counts them for the turn.
 func (s *Session) commitEdit(t *turn, e *tool.Edit) error {
 	if err := s.setup.Commit(t.ctx, e); err != nil {
@@ -217,6 +228,7 @@ func (s *Session) finish(t *turn, c *call, out transcript.Output) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.done, c.out = true, out
+	s.logLocked(false, transcript.NewResult(transcript.Result(c.part, out, c.approval == nil)))
 	c.live.item.finish(out)
 	if t.ctx.Err() != nil && c.live.item.Status != Completed {
 		c.live.item.Status = Cancelled

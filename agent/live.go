@@ -159,7 +159,6 @@ func (s *Session) keepPartial(t *turn) {
 	}
 	s.live = nil
 	if len(parts) > 0 {
-		s.rec.Messages = append(s.rec.Messages, transcript.Assistant(parts...))
-		s.saveLocked()
+		s.appendLocked(true, transcript.Assistant(parts...))
 	}
 }

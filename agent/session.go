@@ -56,10 +56,11 @@ type Session struct {
 	events    []Event // the newest durable ones
 	feeds     map[*Feed]struct{}
 	greeted   bool // the setup's notices have been told
+	unlogged  bool // the journal could not be written the last time
 	closed    bool
 }
 
-func newSession(a *Agent, rec *transcript.Session, setup *Setup, version any) *Session {
+func newSession(a *Agent, rec *transcript.Session, setup *Setup, version any) (*Session, error) {
 	s := &Session{
 		ID: rec.ID, CWD: rec.CWD, agent: a, setup: setup, log: newLogger(a.opts.Log, rec.ID),
 		rec: *rec, state: Idle, epoch: uuid.NewString(),
@@ -85,8 +86,16 @@ func newSession(a *Agent, rec *transcript.Session, setup *Setup, version any) *S
 		}
 	}
 	s.started = len(s.turnIDs)
-	s.writer = a.opts.Store.Open(version, func(n Notice) { s.publish("", n) })
-	return s
+	w, err := a.opts.Store.Open(rec.ID, version, func(n Notice) { s.publish("", n) })
+	if err != nil {
+		s.stop()
+		return nil, err
+	}
+	s.writer = w
+	if s.seq = rec.Seq; s.seq > 0 { // the journal knew more than the record
+		s.saveLocked()
+	}
+	return s, nil
 }
 
 // An Attachment is a consistent view of a conversation and the events after
@@ -276,6 +285,7 @@ func (l todoList) Replace(todos []transcript.Todo) {
 	defer s.mu.Unlock()
 	s.todo = Todo{Rev: s.todo.Rev + 1, Entries: todos}
 	s.rec.Notebook = transcript.Notebook(todos)
+	s.logLocked(false, transcript.Entry{Kind: transcript.EntryNotebook, Notebook: s.rec.Notebook})
 	s.publishLocked(s.activeLocked(), TodoUpdated{s.todo})
 }
 
@@ -321,6 +331,49 @@ func (s *Session) setStateLocked(st State) {
 		s.state = st
 		s.publishLocked(s.activeLocked(), SessionUpdated{s.infoLocked()})
 	}
+}
+
+// appendLocked adds whole messages to the transcript: into the journal at once,
+// into the record soon.
+func (s *Session) appendLocked(sync bool, messages ...*transcript.Message) {
+	if len(messages) == 0 {
+		return
+	}
+	first := len(s.rec.Messages) == 0
+	entries := make([]transcript.Entry, len(messages))
+	for i, m := range messages {
+		entries[i] = s.entryLocked(transcript.EntryMessage, m)
+		s.rec.Messages = append(s.rec.Messages, m)
+	}
+	if first { // a record must be there before its journal
+		s.saveLocked()
+	}
+	s.logLocked(sync, entries...)
+	if !first {
+		s.saveLocked()
+	}
+}
+
+// entryLocked is the journal's entry of a message that comes next.
+func (s *Session) entryLocked(kind string, m *transcript.Message) transcript.Entry {
+	return transcript.Entry{Kind: kind, At: len(s.rec.Messages), After: transcript.Mark(s.rec.Messages), Message: m}
+}
+
+// logLocked appends to the journal. A failure is told once; the record is
+// written all the same.
+func (s *Session) logLocked(sync bool, entries ...transcript.Entry) {
+	for i := range entries {
+		entries[i].Seq = s.seq
+	}
+	err := s.writer.Log(sync, entries...)
+	if err != nil && !s.unlogged {
+		s.log.Error("journal", "err", err)
+		s.publishLocked(s.activeLocked(), Notice{
+			Level: "warning", Title: "The session's journal cannot be written",
+			Detail: "What happens in the seconds before a crash may be lost: " + err.Error(), Key: "journal",
+		})
+	}
+	s.unlogged = err != nil
 }
 
 // saveLocked hands the record to the store. Messages go behind those that the

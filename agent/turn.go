@@ -89,12 +89,11 @@ func (s *Session) addPrompt(t *turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if missing := unanswered(s.rec.Messages); len(missing) > 0 {
-		s.rec.Messages = append(s.rec.Messages, transcript.Tool(missing...))
+		s.appendLocked(false, transcript.Tool(missing...))
 	}
 	it := Item{ID: itemID(len(s.rec.Messages), 0), Turn: t.id, Kind: UserItem, Status: Completed, Text: t.Text}
-	s.rec.Messages = append(s.rec.Messages, m)
 	s.turnIDs = append(s.turnIDs, t.id)
-	s.saveLocked()
+	s.appendLocked(false, m)
 	s.publishLocked(t.id, ItemStarted{it})
 	s.publishLocked(t.id, ItemCompleted{it})
 }
@@ -112,6 +111,9 @@ func (s *Session) countLocked(u provider.Usage) (cost *float64) {
 			s.rec.CostUSD = c
 		}
 	}
+	s.logLocked(true, transcript.Entry{
+		Kind: transcript.EntryTotals, InputTokens: s.rec.InputTokens, OutputTokens: s.rec.OutputTokens, CostUSD: s.rec.CostUSD,
+	})
 	s.saveLocked()
 	return cost
 }

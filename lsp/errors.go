@@ -21,6 +21,16 @@ func sessionError(id string, err error) error {
 		e.Data = wire.ErrorData{Kind: wire.KindSessionNotFound, SessionID: id}
 		return e
 	}
+	if errors.Is(err, agent.ErrLocked) {
+		e := fail(wire.KindSessionLocked, "session %s: %v", id, err)
+		data := wire.ErrorData{Kind: wire.KindSessionLocked, SessionID: id, Retryable: true}
+		var owner interface{ Owner() int }
+		if errors.As(err, &owner) {
+			data.OwnerPID = owner.Owner()
+		}
+		e.Data = data
+		return e
+	}
 	return setupError(err)
 }
 

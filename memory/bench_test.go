@@ -32,7 +32,7 @@ func BenchmarkSave1MB(b *testing.B) {
 	s := newStore(b)
 	session := newSession(NewID(), "/p")
 	session.Messages = turns(225)
-	w := s.Writer(WriterOptions{})
+	w := openWriter(b, s, WriterOptions{})
 	defer w.Close()
 	for b.Loop() {
 		w.Save(session)

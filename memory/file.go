@@ -131,6 +131,16 @@ func readFile(path string, parse func([]byte) error) (fs.FileInfo, error) {
 	}
 }
 
+// copyFile makes a new file with the content of another.
+func copyFile(to, from string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	_, err = replaceFile(to, data)
+	return err
+}
+
 // withoutMark is data without the byte order mark that some editors put first.
 func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 

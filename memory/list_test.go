@@ -217,7 +217,7 @@ func TestListBesideWriters(t *testing.T) {
 	for i := range 4 {
 		all.Go(func() {
 			session := newSession(fmt.Sprint("01a", i), "/p", strings.Repeat("x", i*headSize))
-			w := s.Writer(WriterOptions{})
+			w := openWriter(t, s, WriterOptions{})
 			for range 20 {
 				session.Messages = append(session.Messages, transcript.User("more"))
 				w.Save(session)

@@ -61,7 +61,10 @@ func childSave(dir, id string) error {
 	if err != nil {
 		return err
 	}
-	w := s.Writer(WriterOptions{Stamp: stamp, Forked: func(id string) { fmt.Println("forked", id) }})
+	w, err := s.Writer(WriterOptions{Stamp: stamp, Forked: func(id string) { fmt.Println("forked", id) }})
+	if err != nil {
+		return err
+	}
 	for {
 		n := number(session) + 1
 		text := strings.Repeat("what was said \"so\" far\n", rand.IntN(4000))
@@ -174,8 +177,8 @@ func TestTwoProcessesSaveOneSession(t *testing.T) {
 			}
 		}
 	}
-	if (ends[0].fork == "") == (ends[1].fork == "") {
-		t.Fatalf("one of the two must go elsewhere: %+v", ends)
+	if ends[0].fork != "" || ends[1].fork != "" || (ends[0].last == 0) == (ends[1].last == 0) {
+		t.Fatalf("one of the two must be refused: %+v", ends)
 	}
 	for _, e := range ends {
 		if got, _, err := s.Load(cmp.Or(e.fork, "01aa")); err != nil || number(got) < e.last {
@@ -239,7 +242,10 @@ func childFull(dir, id string) error {
 	if err != nil {
 		return err
 	}
-	w := s.Writer(WriterOptions{Stamp: stamp, Failed: func(err error) { fmt.Println("warning:", err) }})
+	w, err := s.Writer(WriterOptions{Stamp: stamp, Failed: func(err error) { fmt.Println("warning:", err) }})
+	if err != nil {
+		return err
+	}
 	defer w.Close()
 	session.Messages = append(session.Messages, transcript.User(strings.Repeat("much ", 10000)))
 	full := limit
@@ -254,7 +260,7 @@ func childFull(dir, id string) error {
 		if readErr != nil {
 			return readErr
 		}
-		fmt.Println("saved:", err == nil, "files:", len(left)-1)
+		fmt.Println("saved:", err == nil, "files:", len(left)-1) // record and journal, beside the lock
 	}
 	return nil
 }
@@ -268,7 +274,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 	got := string(out)
 	if strings.Count(got, "warning:") != 1 || !strings.Contains(got, "file too large") ||
-		!strings.HasSuffix(got, "saved: false files: 1\nsaved: false files: 1\nsaved: true files: 1\n") {
+		!strings.HasSuffix(got, "saved: false files: 2\nsaved: false files: 2\nsaved: true files: 2\n") {
 		t.Errorf("%s", got)
 	}
 	if n := messages(t, s, "01aa"); n != 2 {

@@ -32,8 +32,10 @@ func validID(id string) bool {
 // A Stamp is what a record's file was when this process last read or wrote it.
 // The zero Stamp stands for a file that was not there.
 type Stamp struct {
-	info fs.FileInfo
-	sum  [sha256.Size]byte // of the content without a byte order mark
+	id    string // of the session; empty for a new one
+	info  fs.FileInfo
+	sum   [sha256.Size]byte // of the content without a byte order mark
+	stray bool              // the journal beside it belongs to another state
 }
 
 // current reports whether the file at path is still as s knows it, or is gone.
@@ -81,7 +83,15 @@ func (s *Store) Load(idOrPrefix string) (*transcript.Session, Stamp, error) {
 	if err != nil {
 		return nil, Stamp{}, fmt.Errorf("reading session %s: %w", id, err)
 	}
-	session.ID = id
+	session.ID, stamp.id = id, id
+	entries, err := readJournal(s.journalPath(id))
+	if err == nil {
+		err = session.Replay(entries)
+	}
+	if err != nil {
+		stamp.stray = true
+		s.log.Warn("journal not used", "session", id, "error", err)
+	}
 	return session, stamp, nil
 }
 
@@ -90,7 +100,13 @@ func (s *Store) resolve(idOrPrefix string) (string, error) {
 	if !validID(want) {
 		return "", fmt.Errorf("%q is not a session id: %w", idOrPrefix, ErrNotFound)
 	}
-	switch _, err := os.Stat(s.recordPath(want)); {
+	_, err := os.Stat(s.recordPath(want))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, jerr := os.Lstat(s.journalPath(want)); jerr == nil && s.adopt(want) == nil {
+			_, err = os.Stat(s.recordPath(want))
+		}
+	}
+	switch {
 	case err == nil:
 		return want, nil
 	case !errors.Is(err, fs.ErrNotExist):
@@ -120,6 +136,26 @@ func (s *Store) resolve(idOrPrefix string) (string, error) {
 	return "", fmt.Errorf("%q begins the ids of several sessions: %s%s", idOrPrefix, strings.Join(ids, ", "), more)
 }
 
+// adoptAll makes the records that killed processes left unwritten, and reports
+// whether there were any.
+func (s *Store) adoptAll(entries []fs.DirEntry) (any bool) {
+	names := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		names[e.Name()] = true
+	}
+	for name := range names {
+		id, ok := strings.CutSuffix(name, journalExt)
+		if !ok || !validID(id) || names[id+recordExt] {
+			continue
+		}
+		any = true
+		if err := s.adopt(id); err != nil {
+			s.log.Warn("a session that was not written cannot be recovered", "session", id, "error", err)
+		}
+	}
+	return any
+}
+
 // A recordFile is a file that may hold a record.
 type recordFile struct {
 	id   string
@@ -136,6 +172,11 @@ func (s *Store) recordFiles() ([]recordFile, error) {
 		return nil, fmt.Errorf("listing sessions: %w", err)
 	}
 	s.sweep(s.recordDir(), entries)
+	if s.adoptAll(entries) {
+		if entries, err = os.ReadDir(s.recordDir()); err != nil {
+			return nil, fmt.Errorf("listing sessions: %w", err)
+		}
+	}
 	files := make([]recordFile, 0, len(entries))
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), recordExt)

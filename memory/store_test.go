@@ -34,7 +34,7 @@ func newSession(id, cwd string, prompts ...string) *transcript.Session {
 // save writes session as a new record, or over the one at stamp.
 func save(t testing.TB, s *Store, session *transcript.Session, stamp Stamp) {
 	t.Helper()
-	w := s.Writer(WriterOptions{Stamp: stamp})
+	w := openWriter(t, s, WriterOptions{Stamp: stamp})
 	w.Save(session)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestOpenAndReadingCreateNothing(t *testing.T) {
 	if got, err := n.Forget("anything"); got != `No memory matches "anything".` || err != nil {
 		t.Errorf("forget: %q, %v", got, err)
 	}
-	w := s.Writer(WriterOptions{})
+	w := openWriter(t, s, WriterOptions{})
 	w.Save(newSession(NewID(), "/p")) // no message: never written
 	if err := w.Close(); err != nil {
 		t.Error(err)

@@ -21,6 +21,8 @@ const (
 type WriterOptions struct {
 	// Stamp is what Load returned with the record; the zero Stamp for a new one.
 	Stamp Stamp
+	// Session is the id of a new session; of one that was loaded, Stamp knows it.
+	Session string
 	// Failed is told that the record could not be written: once per kind of
 	// failure, until it can be written again. May be nil.
 	Failed func(error)
@@ -41,6 +43,8 @@ type Writer struct {
 
 	mu     sync.Mutex
 	unsent *transcript.Session // the newest state not yet written; nil when there is none
+	logged int64               // length of the journal when unsent was saved
+	bare   *transcript.Session // the first state of a new session, for its journal
 	since  time.Time           // when the first change not yet written was made; zero when none waits
 	due    time.Time           // when to write
 
@@ -49,17 +53,91 @@ type Writer struct {
 	stamp   Stamp
 	updated string // the last updatedAt
 	failure string // the kind of failure last reported; empty when the last write went well
+
+	logging sync.Mutex
+	journal *journal // nil until the first entry, of a new session
 }
 
-// Writer returns a writer for one session. Nothing is written before a Save.
-func (s *Store) Writer(o WriterOptions) *Writer {
+// Writer returns a writer for one session. Nothing is written before a Save or
+// a Log. The error is a *LockedError when another process writes the session.
+func (s *Store) Writer(o WriterOptions) (*Writer, error) {
 	w := &Writer{
-		store: s, opts: o, stamp: o.Stamp,
+		store: s, opts: o, stamp: o.Stamp, id: o.Stamp.id,
 		kick: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	if w.id == "" {
+		w.id = o.Session
+	} else if err := w.claim(); err != nil {
+		return nil, err
 	}
 	w.stop = sync.OnceFunc(func() { close(w.quit) })
 	go w.run()
-	return w
+	return w, nil
+}
+
+// claim opens the journal of a stored session, so that no other process writes
+// it. A journal of another state of the record is kept under another name.
+func (w *Writer) claim() error {
+	path := w.store.journalPath(w.id)
+	j, err := openJournal(path, nil)
+	if err != nil {
+		return err
+	}
+	if w.stamp.stray {
+		aside := fmt.Sprintf("%s.%d", path, time.Now().UnixMilli())
+		if err := errors.Join(copyFile(aside, path), j.empty()); err != nil {
+			j.close(false)
+			return fmt.Errorf("setting a journal aside: %w", err)
+		}
+		w.store.log.Warn("a journal that does not continue the record was set aside", "session", w.id, "file", aside)
+	}
+	w.journal = j
+	return nil
+}
+
+// Log appends entries to the journal before it returns: the end of the process
+// loses none of them, and with sync neither does the end of the machine. The
+// first Log of a new session comes after its first Save.
+func (w *Writer) Log(sync bool, entries ...transcript.Entry) error {
+	w.logging.Lock()
+	defer w.logging.Unlock()
+	if w.journal == nil {
+		j, err := openJournal(w.store.journalPath(w.id), w.bare)
+		if err != nil {
+			return fmt.Errorf("opening the journal of session %s: %w", w.id, err)
+		}
+		w.journal = j
+	}
+	if err := w.journal.add(sync, entries...); err != nil {
+		return fmt.Errorf("writing the journal of session %s: %w", w.id, err)
+	}
+	return nil
+}
+
+func (w *Writer) journalSize() int64 {
+	w.logging.Lock()
+	defer w.logging.Unlock()
+	if w.journal == nil {
+		return 0
+	}
+	return w.journal.size
+}
+
+// settle drops what was logged before the state that has just been written,
+// unless more came since. After a fork the journal begins anew.
+func (w *Writer) settle(logged int64, forked bool) error {
+	w.logging.Lock()
+	defer w.logging.Unlock()
+	switch j := w.journal; {
+	case j == nil:
+		return nil
+	case forked:
+		w.journal = nil
+		return j.close(true)
+	case j.size == logged:
+		return j.empty()
+	}
+	return nil
 }
 
 // Save asks for session to be written as it is now, and returns at once. It is
@@ -75,10 +153,14 @@ func (w *Writer) Save(session *transcript.Session) {
 		cost := *s.CostUSD
 		s.CostUSD = &cost
 	}
+	logged := w.journalSize()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
-	w.unsent = &s
+	w.unsent, w.logged = &s, logged
+	if w.bare == nil {
+		w.bare = &s
+	}
 	if w.since.IsZero() {
 		w.since = now
 	}
@@ -115,25 +197,31 @@ func (w *Writer) Flush() error {
 	w.writing.Lock()
 	defer w.writing.Unlock()
 	w.mu.Lock()
-	s := w.unsent
+	s, logged := w.unsent, w.logged
 	w.unsent, w.since = nil, time.Time{}
 	w.mu.Unlock()
 	if s == nil {
 		return nil
 	}
 	if w.id == "" {
-		w.id, w.updated = s.ID, s.UpdatedAt
+		w.id = s.ID
+	}
+	if w.updated == "" {
+		w.updated = s.UpdatedAt
 	}
 	was := w.id
 	if err := w.write(s); err != nil {
 		w.mu.Lock()
 		if w.unsent == nil {
-			w.unsent = s
+			w.unsent, w.logged = s, logged
 		}
 		w.mu.Unlock()
 		return w.failed(err)
 	}
 	w.failure = ""
+	if err := w.settle(logged, w.id != was); err != nil {
+		w.store.log.Warn("journal not shortened", "session", was, "error", err)
+	}
 	if w.id != was {
 		w.store.log.Warn("session changed by someone else", "session", was, "fork", w.id)
 		if w.opts.Forked != nil {
@@ -155,11 +243,18 @@ func (w *Writer) failed(err error) error {
 	return err
 }
 
-// Close flushes and ends the writer. Nothing may be saved after it.
+// Close flushes, ends the writer and lets go of the session. Nothing may be
+// saved or logged after it.
 func (w *Writer) Close() error {
 	w.stop()
 	<-w.done
-	return w.Flush()
+	err := w.Flush()
+	w.logging.Lock()
+	defer w.logging.Unlock()
+	if w.journal != nil {
+		err = errors.Join(err, w.journal.close(err == nil))
+	}
+	return err
 }
 
 // write puts s in its file, or in a new one when that is no longer as we left
@@ -194,7 +289,7 @@ func (w *Writer) write(s *transcript.Session) error {
 	if err != nil {
 		return err
 	}
-	w.id, w.updated, w.stamp = s.ID, s.UpdatedAt, Stamp{info, sha256.Sum256(data)}
+	w.id, w.updated, w.stamp = s.ID, s.UpdatedAt, Stamp{id: s.ID, info: info, sum: sha256.Sum256(data)}
 	return nil
 }
 

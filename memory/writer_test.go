@@ -29,7 +29,7 @@ func messages(t testing.TB, s *Store, id string) int {
 func TestSaveWaitsForQuiet(t *testing.T) {
 	s := newStore(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := s.Writer(WriterOptions{})
+		w := openWriter(t, s, WriterOptions{})
 		defer w.Close()
 		session := newSession("01aa", "/p")
 		for i := range 3 { // each restarts the delay
@@ -52,7 +52,7 @@ func TestSaveWaitsForQuiet(t *testing.T) {
 func TestSaveDoesNotWaitForEver(t *testing.T) {
 	s := newStore(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := s.Writer(WriterOptions{})
+		w := openWriter(t, s, WriterOptions{})
 		defer w.Close()
 		session := newSession("01aa", "/p")
 		for step := range 31 { // a tool loop without a pause
@@ -71,7 +71,7 @@ func TestSaveDoesNotWaitForEver(t *testing.T) {
 
 func TestCloseWritesAtOnce(t *testing.T) {
 	s := newStore(t)
-	w := s.Writer(WriterOptions{})
+	w := openWriter(t, s, WriterOptions{})
 	session := newSession("01aa", "/p", "one")
 	w.Save(session)
 	if err := w.Flush(); err != nil || messages(t, s, "01aa") != 1 {
@@ -137,7 +137,7 @@ func TestUpdatedAt(t *testing.T) {
 func TestUpdatedAtNeverGoesBackInOneWriter(t *testing.T) {
 	now := clock
 	s := Open(Options{Dir: t.TempDir(), Now: func() time.Time { return now }})
-	w := s.Writer(WriterOptions{})
+	w := openWriter(t, s, WriterOptions{})
 	defer w.Close()
 	session := newSession("01aa", "/p", "one")
 	for _, step := range []time.Duration{time.Minute, -time.Hour} {
@@ -189,13 +189,8 @@ func TestFileKeepsItsModeAndItsLink(t *testing.T) {
 // What somebody else wrote since we read or wrote the record stays, and ours
 // goes on elsewhere.
 func TestARecordChangedBySomeoneElseIsNotOverwritten(t *testing.T) {
-	grow := func(t *testing.T, s *Store, path string) { // another server
-		theirs, stamp, err := s.Load("01aa")
-		if err != nil {
-			t.Fatal(err)
-		}
-		theirs.Messages = append(theirs.Messages, transcript.User("theirs"))
-		save(t, s, theirs, stamp)
+	grow := func(t *testing.T, s *Store, path string) { // the terminal tool goes on
+		at(t, s, "01aa", "/p", timestamp(clock), "one", "theirs")
 	}
 	compact := func(t *testing.T, s *Store, path string) { // the terminal tool: in place, same file
 		at(t, s, "01aa", "/p", timestamp(clock), "the summary")
@@ -245,7 +240,7 @@ func TestARecordChangedBySomeoneElseIsNotOverwritten(t *testing.T) {
 					t.Fatal(err)
 				}
 				var forks []string
-				w := s.Writer(WriterOptions{Stamp: stamp, Forked: func(id string) { forks = append(forks, id) }})
+				w := openWriter(t, s, WriterOptions{Stamp: stamp, Forked: func(id string) { forks = append(forks, id) }})
 				defer w.Close()
 				next := func(text string) {
 					ours.Messages = append(ours.Messages, transcript.User(text))
@@ -285,7 +280,7 @@ func TestANewSessionDoesNotTakeAnExistingFile(t *testing.T) {
 	at(t, s, "01aa", "/p", timestamp(clock), "theirs")
 	theirs := content(t, s.recordPath("01aa"))
 	forked := ""
-	w := s.Writer(WriterOptions{Forked: func(id string) { forked = id }})
+	w := openWriter(t, s, WriterOptions{Forked: func(id string) { forked = id }})
 	w.Save(newSession("01aa", "/p", "ours"))
 	if err := w.Close(); err != nil || forked == "" || content(t, s.recordPath("01aa")) != theirs {
 		t.Errorf("fork %q, %v", forked, err)
@@ -295,7 +290,7 @@ func TestANewSessionDoesNotTakeAnExistingFile(t *testing.T) {
 func TestFailuresAreReportedOncePerKind(t *testing.T) {
 	s := newStore(t)
 	var failures []string
-	w := s.Writer(WriterOptions{Failed: func(err error) { failures = append(failures, err.Error()) }})
+	w := openWriter(t, s, WriterOptions{Failed: func(err error) { failures = append(failures, err.Error()) }})
 	defer w.Close()
 	session := newSession("01aa", "/p", "one")
 	try := func(ok bool, reports int) {
@@ -345,7 +340,7 @@ func TestAFailedSaveIsTriedAgainByTheNext(t *testing.T) {
 	write(t, s.recordDir(), "a file where the directory should be")
 	synctest.Test(t, func(t *testing.T) {
 		failures := 0
-		w := s.Writer(WriterOptions{Failed: func(error) { failures++ }})
+		w := openWriter(t, s, WriterOptions{Failed: func(error) { failures++ }})
 		defer w.Close()
 		session := newSession("01aa", "/p", "one")
 		w.Save(session)
@@ -377,12 +372,21 @@ func TestNothingUnreadableIsWritten(t *testing.T) {
 	}
 	old := content(t, s.recordPath("01aa"))
 	session.Messages = append(session.Messages, transcript.Assistant(transcript.Part{Type: transcript.TypeToolCall, Input: []byte(`{"cut`)}))
-	w := s.Writer(WriterOptions{Stamp: stamp})
+	w := openWriter(t, s, WriterOptions{Stamp: stamp})
 	w.Save(session)
 	if err := w.Close(); err == nil || content(t, s.recordPath("01aa")) != old {
 		t.Errorf("wrote JSON that cannot be read: %v", err)
 	}
-	w = s.Writer(WriterOptions{})
+	w = openWriter(t, s, WriterOptions{})
 	w.Save(newSession("../01aa", "/p", "out of the house"))
 	mustFail(t, w.Close(), "not a session id")
+}
+
+func openWriter(t testing.TB, s *Store, o WriterOptions) *Writer {
+	t.Helper()
+	w, err := s.Writer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
 }

@@ -127,7 +127,10 @@ func BenchmarkOpenStored(b *testing.B) {
 		rec.Messages = append(rec.Messages, transcript.Assistant(transcript.Text("next"), c), transcript.Tool(transcript.Result(c, out, true)))
 	}
 	rec.Messages = append(rec.Messages, transcript.Assistant(transcript.Text("done")))
-	writer := memory.Open(memory.Options{Dir: stateDir(w.home)}).Writer(memory.WriterOptions{})
+	writer, err := memory.Open(memory.Options{Dir: stateDir(w.home)}).Writer(memory.WriterOptions{Session: rec.ID})
+	if err != nil {
+		b.Fatal(err)
+	}
 	writer.Save(rec)
 	if err := writer.Close(); err != nil {
 		b.Fatal(err)

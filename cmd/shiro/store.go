@@ -25,10 +25,10 @@ func (r records) Load(idOrPrefix string) (*transcript.Session, any, error) {
 	return rec, stamp, err
 }
 
-func (r records) Open(version any, notice func(agent.Notice)) agent.Writer {
+func (r records) Open(id string, version any, notice func(agent.Notice)) (agent.Writer, error) {
 	stamp, _ := version.(memory.Stamp)
-	return r.Store.Writer(memory.WriterOptions{
-		Stamp: stamp,
+	w, err := r.Store.Writer(memory.WriterOptions{
+		Session: id, Stamp: stamp,
 		Failed: func(err error) {
 			notice(agent.Notice{Level: "error", Title: "The conversation is not being saved", Detail: err.Error(), Key: "unsaved"})
 		},
@@ -39,7 +39,17 @@ func (r records) Open(version any, notice func(agent.Notice)) agent.Writer {
 			})
 		},
 	})
+	if locked, ok := errors.AsType[*memory.LockedError](err); ok {
+		return nil, &lockedError{locked}
+	}
+	return w, err
 }
+
+// lockedError tells the editor who writes a session.
+type lockedError struct{ *memory.LockedError }
+
+func (e *lockedError) Is(target error) bool { return target == agent.ErrLocked }
+func (e *lockedError) Owner() int           { return e.PID }
 
 // catalog lets the editor look through the store.
 type catalog struct{ store *memory.Store }

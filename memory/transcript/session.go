@@ -28,6 +28,10 @@ type Session struct {
 	Notebook json.RawMessage // {"todos": [...]}; empty when there is none
 	Messages []*Message
 
+	// Seq is the number of the newest durable event that the journal knows; 0
+	// when there was no journal to read. It is not part of the record.
+	Seq uint64
+
 	extra []member // top-level members we do not know
 }
 
