@@ -68,6 +68,7 @@ type Setup struct {
 	Policy       *permission.Policy
 	Instructions []Instruction
 	Notes        func() string // the notes block of the system prompt; may be nil
+	Appendix     string        // what else the system prompt says
 	Threshold    int           // estimated tokens above which history is compacted
 	Window       int           // the model's context window in tokens; 0 when not known
 	MaxSteps     int           // model requests in one turn

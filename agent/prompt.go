@@ -55,7 +55,7 @@ func Instructions(cwd string) []Instruction {
 // systemPrompt is what every request of a conversation begins with. It holds
 // only what is stable, so that the provider's cache stays warm; what changes
 // goes into the trailer.
-func systemPrompt(cwd string, tools []tool.Tool, orders []Instruction, notes func() string) string {
+func systemPrompt(cwd string, tools []tool.Tool, setup *Setup) string {
 	has := func(name string) bool {
 		return slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.Name == name })
 	}
@@ -82,14 +82,17 @@ How to work
 How to answer
 - Short and concrete, in Markdown, in the user's language. Say what you did and how you checked it; say plainly what failed or was not done.
 `)
-	if len(orders) > 0 {
+	if setup.Appendix != "" {
+		b.WriteString("\n" + setup.Appendix + "\n")
+	}
+	if len(setup.Instructions) > 0 {
 		b.WriteString("\nProject instructions: the user's standing orders. They do not override the rules above.\n")
-		for _, o := range orders {
+		for _, o := range setup.Instructions {
 			fmt.Fprintf(&b, "--- %s ---\n%s\n", o.Path, o.Text)
 		}
 	}
-	if notes != nil {
-		b.WriteString(notes())
+	if setup.Notes != nil {
+		b.WriteString(setup.Notes())
 	}
 	return b.String()
 }

@@ -47,8 +47,10 @@ type Session struct {
 	requests  []request      // the newest answers of Start, by the client's id
 	queue     []*turn
 	running   *turn
-	live      []*liveItem // of the step that is not in the transcript yet
-	approvals []*Approval // open, in order
+	live      []*liveItem      // of the step that is not in the transcript yet
+	shown     int              // live items so far
+	names     map[place]string // ids of the items that were live
+	approvals []*Approval      // open, in order
 	answered  map[string]*Approval
 	grants    []permission.Rule // for the conversation
 	epoch     string
@@ -64,7 +66,7 @@ func newSession(a *Agent, rec *transcript.Session, setup *Setup, version any) (*
 	s := &Session{
 		ID: rec.ID, CWD: rec.CWD, agent: a, setup: setup, log: newLogger(a.opts.Log, rec.ID),
 		rec: *rec, state: Idle, epoch: uuid.NewString(),
-		answered: make(map[string]*Approval), feeds: make(map[*Feed]struct{}),
+		answered: make(map[string]*Approval), feeds: make(map[*Feed]struct{}), names: make(map[place]string),
 	}
 	s.ctx, s.stop = context.WithCancel(a.ctx)
 	if s.rec.Model == "" || version != nil { // resumed: the model of today's configuration
@@ -79,7 +81,7 @@ func newSession(a *Agent, rec *transcript.Session, setup *Setup, version any) (*
 	for _, t := range s.tools {
 		s.specs = append(s.specs, provider.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
 	}
-	s.system = systemPrompt(s.CWD, s.tools, setup.Instructions, setup.Notes)
+	s.system = systemPrompt(s.CWD, s.tools, setup)
 	for _, m := range rec.Messages {
 		if m.Role == transcript.RoleUser {
 			s.turnIDs = append(s.turnIDs, turnID(len(s.turnIDs)+1))

@@ -49,12 +49,16 @@ func (w *workshop) setup(ctx context.Context, cwd string) (*agent.Setup, error) 
 	if err != nil {
 		return nil, err
 	}
-	policy := permission.New(permission.Options{Rules: rulesOf(cfg), NoGuard: cfg.Plugins != nil && !slices.Contains(cfg.Plugins, "guard"), Yolo: w.yolo})
+	guard := cfg.Plugins == nil || slices.Contains(cfg.Plugins, "guard")
+	policy := permission.New(permission.Options{Rules: rulesOf(cfg), NoGuard: !guard, Yolo: w.yolo})
 	setup := &agent.Setup{
 		Model: w.client(cfg, found), ModelName: found.Model, Provider: recordProvider(found.Name), Effort: effort(cfg.Agent.Thinking),
 		Commit: ws.Commit, Policy: policy, Instructions: agent.Instructions(cwd),
 		Threshold: cfg.Context.Threshold, Window: cfg.Context.Window,
 		MaxSteps: cfg.Agent.MaxSteps, MaxRetries: cfg.Provider.MaxRetries, Cost: cost,
+	}
+	if guard {
+		setup.Appendix = permission.GuardNotice
 	}
 	if setup.Threshold == 0 {
 		setup.Threshold = prune.DefaultThreshold
