@@ -7,12 +7,30 @@ func TestWild(t *testing.T) {
 		pattern, s string
 		want       bool
 	}{
-		{"", "", true}, {"", "a", false}, {"*", "", true}, {"*", "a\nb", true},
-		{"a*c", "abc", true}, {"a*c", "ac", true}, {"a*c", "abd", false}, {"*.env", ".env", true},
-		{"*.env", "a/.env", true}, {"*.env", ".env.x", false}, {"*.env.*", ".env.x", true}, {"a?c", "abc", true},
-		{"a?c", "aéc", true}, {"a?c", "ac", false}, {"a?", "ab\n", false}, {"?", "", false},
-		{"*a*b*", "xxaxxbxx", true}, {"*a*b*", "xxbxxaxx", false}, {"A", "a", false}, {"a.c", "abc", false},
-		{"**", "x", true}, {"[ab]", "a", false}, {"git status *", "git status", false}, {"*aab", "aaaab", true},
+		{"", "", true},
+		{"", "a", false},
+		{"*", "", true},
+		{"*", "a\nb", true},
+		{"a*c", "abc", true},
+		{"a*c", "ac", true},
+		{"a*c", "abd", false},
+		{"*.env", ".env", true},
+		{"*.env", "a/.env", true},
+		{"*.env", ".env.x", false},
+		{"*.env.*", ".env.x", true},
+		{"a?c", "abc", true},
+		{"a?c", "aéc", true},
+		{"a?c", "ac", false},
+		{"a?", "ab\n", false},
+		{"?", "", false},
+		{"*a*b*", "xxaxxbxx", true},
+		{"*a*b*", "xxbxxaxx", false},
+		{"A", "a", false},
+		{"a.c", "abc", false},
+		{"**", "x", true},
+		{"[ab]", "a", false},
+		{"git status *", "git status", false},
+		{"*aab", "aaaab", true},
 	} {
 		if got := wild(row.pattern, row.s); got != row.want {
 			t.Errorf("wild(%q, %q) = %v", row.pattern, row.s, got)
@@ -73,11 +91,28 @@ func TestDenyHoldsForOtherSpellings(t *testing.T) {
 		path string
 		want Decision
 	}{
-		{".env", Deny}, {".Env", Deny}, {"./.env", Deny}, {"a/../.env", Deny}, {".//.env", Deny},
-		{root + "/.env", Deny}, {root + "/a/../.ENV", Deny}, {".env.", Deny}, {".env ", Deny}, {".e\u200dnv", Deny},
-		{"secrets/key", Deny}, {"SECRETS/key", Deny}, {"./secrets/key", Deny}, {"src/../secrets/key", Deny}, {`secrets\key`, Deny},
-		{"secrets/a/b", Deny}, {"makefile", Deny}, {"\u017fecrets/key", Deny},
-		{".env.example", Allow}, {"sub/.env", Allow}, {"secret", Allow}, {"/elsewhere/.env", Allow},
+		{".env", Deny},
+		{".Env", Deny},
+		{"./.env", Deny},
+		{"a/../.env", Deny},
+		{".//.env", Deny},
+		{root + "/.env", Deny},
+		{root + "/a/../.ENV", Deny},
+		{".env.", Deny},
+		{".env ", Deny},
+		{".e\u200dnv", Deny},
+		{"secrets/key", Deny},
+		{"SECRETS/key", Deny},
+		{"./secrets/key", Deny},
+		{"src/../secrets/key", Deny},
+		{`secrets\key`, Deny},
+		{"secrets/a/b", Deny},
+		{"makefile", Deny},
+		{"\u017fecrets/key", Deny},
+		{".env.example", Allow},
+		{"sub/.env", Allow},
+		{"secret", Allow},
+		{"/elsewhere/.env", Allow},
 	} {
 		if v := p.Decide(Call{Tool: "write_file", Paths: []string{row.path}, Root: root}); v.Decision != row.want {
 			t.Errorf("%q: %+v, want %v", row.path, v, row.want)
@@ -104,10 +139,18 @@ func TestTablesOfTheUser(t *testing.T) {
 		call  Call
 		want  Decision
 	}{
-		{"the last match wins", []Rule{{"web_fetch", "*", Deny}, {"web_fetch", "https://go.dev/*", Allow}},
-			Call{Tool: "web_fetch", Subjects: []string{"https://go.dev/x"}}, Allow},
-		{"the last match wins, deny too", []Rule{{"web_fetch", "https://go.dev/*", Deny}, {"web_fetch", "*", Allow}},
-			Call{Tool: "web_fetch", Subjects: []string{"https://go.dev/x"}}, Allow},
+		{
+			"the last match wins",
+			[]Rule{{"web_fetch", "*", Deny}, {"web_fetch", "https://go.dev/*", Allow}},
+			Call{Tool: "web_fetch", Subjects: []string{"https://go.dev/x"}},
+			Allow,
+		},
+		{
+			"the last match wins, deny too",
+			[]Rule{{"web_fetch", "https://go.dev/*", Deny}, {"web_fetch", "*", Allow}},
+			Call{Tool: "web_fetch", Subjects: []string{"https://go.dev/x"}},
+			Allow,
+		},
 		{"no match asks", []Rule{{"read_file", "src/*", Allow}}, Call{Tool: "read_file", Paths: []string{"go.mod"}}, Ask},
 		{"an entry replaces the builtin one", []Rule{{"read_file", "*", Allow}}, Call{Tool: "read_file", Paths: []string{".env"}}, Allow},
 		{"but not that of other tools", []Rule{{"read_file", "*", Allow}}, Call{Tool: "read_many_files", Paths: []string{".env"}}, Deny},

@@ -38,15 +38,19 @@ func starterOf(name string, words []Word) (starter, bool) {
 	case "setsid":
 		return starter{flags: "cfw", long: []string{"ctty", "fork", "wait"}}, true
 	case "sudo":
-		return starter{flags: "AbBEHiknPsS", valued: "CDghpRrTtUu", asks: true, assigns: true,
-			long: []string{"user=", "group=", "host=", "chdir=", "preserve-env", "non-interactive", "stdin", "login", "shell", "set-home", "background"}}, true
+		return starter{
+			flags: "AbBEHiknPsS", valued: "CDghpRrTtUu", asks: true, assigns: true,
+			long: []string{"user=", "group=", "host=", "chdir=", "preserve-env", "non-interactive", "stdin", "login", "shell", "set-home", "background"},
+		}, true
 	case "doas":
 		return starter{flags: "Lns", valued: "Cu", asks: true}, true
 	case "pkexec":
 		return starter{long: []string{"user=", "keep-cwd", "disable-internal-agent"}, asks: true}, true
 	case "xargs":
-		return starter{flags: "0eilprtxo", valued: "adEILnPs", rule: true, input: true,
-			long: []string{"null", "no-run-if-empty", "verbose", "interactive", "exit", "open-tty", "replace", "arg-file=", "delimiter=", "eof", "max-args=", "max-chars=", "max-lines", "max-procs="}}, true
+		return starter{
+			flags: "0eilprtxo", valued: "adEILnPs", rule: true, input: true,
+			long: []string{"null", "no-run-if-empty", "verbose", "interactive", "exit", "open-tty", "replace", "arg-file=", "delimiter=", "eof", "max-args=", "max-chars=", "max-lines", "max-procs="},
+		}, true
 	}
 	return starter{}, false
 }
