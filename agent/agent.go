@@ -68,6 +68,8 @@ type Setup struct {
 	Policy       *permission.Policy
 	Instructions []Instruction
 	Notes        func() string // the notes block of the system prompt; may be nil
+	Memory       Memory        // the same notes for commands; nil when there are none
+	History      func(string)  // keeps a prompt for the folder's prompt history; may be nil
 	Appendix     string        // what else the system prompt says
 	Threshold    int           // estimated tokens above which history is compacted
 	Window       int           // the model's context window in tokens; 0 when not known
@@ -161,28 +163,21 @@ func (a *Agent) start(ctx context.Context, rec *transcript.Session, version any)
 	if err != nil {
 		return nil, err
 	}
-	s, opened, err := a.add(rec, setup, version)
-	if opened {
-		s.resumeSuspended()
-	}
-	return s, err
-}
-
-func (a *Agent) add(rec *transcript.Session, setup *Setup, version any) (s *Session, opened bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
-		return nil, false, errors.New("the server is shutting down")
+		return nil, errors.New("the server is shutting down")
 	}
 	if s := a.open[rec.ID]; s != nil { // opened meanwhile
-		return s, false, nil
+		return s, nil
 	}
-	s, err = newSession(a, rec, setup, version)
+	s, err := newSession(a, rec, setup, version)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
+	s.resumeSuspended() // before anybody else can begin a turn
 	a.open[rec.ID] = s
-	return s, true, nil
+	return s, nil
 }
 
 // Release ends one conversation: its turn is interrupted and what is unsaved

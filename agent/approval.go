@@ -10,8 +10,6 @@ import (
 
 	"shiro/agent/permission"
 	"shiro/agent/tool"
-	"shiro/memory/transcript"
-	"shiro/prune"
 )
 
 // keptAnswers bounds the settled approvals a conversation remembers, so that a
@@ -31,11 +29,12 @@ type Approval struct {
 	Risk  string // "low", "medium" or "high"
 	CWD   string
 
-	Edit     *tool.Edit // for edits
-	Command  string     // for commands: the whole text
-	Shown    string     // the command with its hidden characters escaped
-	Commands []string   // the simple commands read from it
-	Writes   []string   // what its redirections write
+	Edit     *tool.Edit        // for edits
+	Escaped  map[string]string // by hunk id, the text of hunks with hidden characters, these escaped
+	Command  string            // for commands: the whole text
+	Shown    string            // the command with its hidden characters escaped
+	Commands []string          // the simple commands read from it
+	Writes   []string          // what its redirections write
 	Options  []Option
 
 	subject  tool.Subject
@@ -58,7 +57,7 @@ type Option struct {
 type Answer struct {
 	Option       string
 	Feedback     string            // for the model
-	Hunks        map[string]bool   // hunk id -> accepted; hunks not named are accepted
+	Hunks        map[string]bool   // hunk id -> accepted; when not nil, hunks not named are refused
 	HunkFeedback map[string]string // hunk id -> reason
 	Edited       map[string]string // path -> the user's own text of the file
 	Request      string            // the client's id of this answer
@@ -100,7 +99,7 @@ func (s *Session) Approvals() []*Approval {
 // has the same result. An answer that does not fit leaves the approval open. An
 // answer that allows an edit whose file has changed settles it as Stale.
 func (s *Session) Respond(id string, ans Answer) (Resolution, error) {
-	stale := s.stale(id)
+	stale := s.stale(id, ans)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if a := s.answered[id]; a != nil {
@@ -131,7 +130,7 @@ func (s *Session) Respond(id string, ans Answer) (Resolution, error) {
 
 // stale reports whether an open edit would now do something else than it
 // showed, or could not be made any more.
-func (s *Session) stale(id string) bool {
+func (s *Session) stale(id string, ans Answer) bool {
 	s.mu.Lock()
 	i := slices.IndexFunc(s.approvals, func(a *Approval) bool { return a.ID == id })
 	if i < 0 || s.approvals[i].Edit == nil {
@@ -141,7 +140,7 @@ func (s *Session) stale(id string) bool {
 	a := s.approvals[i]
 	s.mu.Unlock()
 	now, err := a.propose()
-	return err != nil || !tool.SameChange(a.Edit, now)
+	return err != nil || !stillFits(a.Edit, now, ans)
 }
 
 func (a *Approval) check(ans Answer) (Option, error) {
@@ -218,7 +217,9 @@ func (s *Session) raise(as ...*Approval) {
 	s.setStateLocked(Waiting)
 }
 
-// await is the one place where a turn waits for the user.
+// await is the one place where a turn waits for the user. The end of the
+// conversation is no answer: then there is no outcome, and the approval stays
+// open in the record.
 func (s *Session) await(ctx context.Context, a *Approval) (Answer, Outcome) {
 	select {
 	case ans := <-a.answered:
@@ -226,7 +227,7 @@ func (s *Session) await(ctx context.Context, a *Approval) (Answer, Outcome) {
 	case <-ctx.Done():
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if !a.settled {
+		if !a.settled && s.ctx.Err() == nil {
 			s.settleLocked(a, OutcomeCancelled, Answer{})
 		}
 		return a.answer, a.outcome
@@ -268,48 +269,4 @@ func approvalID(stored string) string {
 		stored = string(b)
 	}
 	return "apr_" + strings.TrimPrefix(stored, "aitxt-")
-}
-
-// pending returns the calls at the end of messages that wait for an answer, as
-// the terminal tool leaves them when it is closed while asking, with the
-// stored id of each one's request.
-func pending(messages []*transcript.Message) map[string]string {
-	i := len(messages) - 1
-	settled := make(map[string]bool) // call ids with a result, request ids with a response
-	for ; i >= 0 && messages[i].Role == transcript.RoleTool; i-- {
-		for _, p := range messages[i].Parts {
-			settled[p.ToolCallID] = true
-			if p.Type == transcript.TypeApprovalResponse {
-				settled[p.ApprovalID] = true
-			}
-		}
-	}
-	if i < 0 {
-		return nil
-	}
-	open := make(map[string]string)
-	for _, p := range messages[i].Parts {
-		if p.Type == transcript.TypeApprovalRequest && !settled[p.ApprovalID] && !settled[p.ToolCallID] {
-			open[p.ToolCallID] = p.ApprovalID
-		}
-	}
-	return open
-}
-
-// unanswered returns stand-ins for the results that the last response of
-// messages lacks. No prompt may follow a call without a result: the terminal
-// tool could not go on with such a record.
-func unanswered(messages []*transcript.Message) []transcript.Part {
-	if len(messages) == 0 {
-		return nil
-	}
-	mended := prune.Repair(messages)
-	if len(mended) == 0 {
-		return nil
-	}
-	last := mended[len(mended)-1]
-	if last.Role == transcript.RoleTool && last.Parts[0].Output.Text == prune.NoResult && last != messages[len(messages)-1] {
-		return last.Parts
-	}
-	return nil
 }

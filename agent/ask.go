@@ -50,12 +50,16 @@ func (a *Approval) describeCommand(command string) {
 }
 
 func (a *Approval) setEdit(e *tool.Edit) {
-	a.Kind, a.Edit = "edit", e
+	a.Kind, a.Edit, a.Escaped = "edit", e, make(map[string]string)
 	n := 0
 	for i := range e.Files {
 		for k := range e.Files[i].Hunks {
 			n++
-			e.Files[i].Hunks[k].ID = hunkID(a.ID, n)
+			h := &e.Files[i].Hunks[k]
+			h.ID = hunkID(a.ID, n)
+			if shown := permission.Escape(strings.ReplaceAll(h.Text, "\r\n", "\n")); shown != strings.ReplaceAll(h.Text, "\r\n", "\n") {
+				a.Escaped[h.ID] = shown
+			}
 		}
 	}
 }
@@ -73,7 +77,7 @@ func options(rules []permission.Rule) []Option {
 		opts = append(opts,
 			Option{ID: "turn", Kind: "allow_turn", Label: label("Allow in this turn: ", what), Rules: rules},
 			Option{ID: "session", Kind: "allow_session", Label: label("Allow in this session: ", what), Rules: rules},
-			Option{ID: "always", Kind: "allow_always", Label: label("Always allow: ", what), Rules: rules, Scope: "this folder, until the server ends"},
+			Option{ID: "always", Kind: "allow_always", Label: label("Allow until the server ends: ", what), Rules: rules, Scope: "this folder, until the server ends"},
 		)
 	}
 	return append(opts, Option{ID: "no", Kind: "reject", Label: "Reject"})

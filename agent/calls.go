@@ -24,25 +24,33 @@ type call struct {
 	done     bool // out is what came of it
 	out      transcript.Output
 	kept     bool // its result is in the transcript
+	again    bool // not carried out, since it was made too often
 }
 
 // runStep closes the items of a response, carries out its calls and puts both
 // into the transcript, whole. It returns the number of calls.
 func (s *Session) runStep(t *turn, res *provider.Response) int {
-	calls := s.closeResponse(t, res)
+	calls, ids := s.closeResponse(t, res)
 	for _, c := range calls {
 		if why, bad := res.Malformed[c.part.ToolCallID]; bad {
 			s.finish(t, c, failure("the arguments of this call cannot be used: "+why+". Send them again as one JSON object."))
 			continue
 		}
-		s.decide(t, c)
+		if !s.repeats(t, c) {
+			s.decide(t, c)
+		}
 	}
 	s.runFree(t, calls)
 	asked := s.propose(t, calls)
+	if len(asked) == 0 {
+		s.runFree(t, calls) // those behind a call that needs no answer after all
+		s.skip(t, calls)
+	}
 
 	parts := make([]transcript.Part, 0, len(res.Parts))
 	next := 0
-	for _, p := range res.Parts {
+	for i, p := range res.Parts {
+		s.name(i, ids[i])
 		parts = append(parts, p)
 		if p.Type == transcript.TypeToolCall {
 			parts[len(parts)-1] = calls[next].part
@@ -60,54 +68,30 @@ func (s *Session) runStep(t *turn, res *provider.Response) int {
 	return len(calls)
 }
 
-// resumeSuspended begins a turn for approvals that were open when the process
-// that asked them ended.
-func (s *Session) resumeSuspended() {
-	if len(pending(s.rec.Messages)) == 0 {
-		return
+// skip closes the calls that an interrupt kept from running.
+func (s *Session) skip(t *turn, calls []*call) {
+	for _, c := range calls {
+		if !c.done {
+			s.finish(t, c, failure("the user interrupted the turn before this call ran."))
+		}
 	}
+}
+
+// name keeps the id of an item that will be that part of the next message.
+func (s *Session) name(part int, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.beginLocked(s.newTurn(Prompt{}, turnID(len(s.turnIDs)), ByResume))
+	s.placeLocked(part, id)
 }
 
-// runPending asks again for the open calls of the last response, in the
-// transcript already, and carries out what is approved.
-func (s *Session) runPending(t *turn, open map[string]string) {
-	var calls []*call
-	s.mu.Lock()
-	for i := len(s.rec.Messages) - 1; ; i-- {
-		m := s.rec.Messages[i]
-		if m.Role == transcript.RoleTool {
-			continue
-		}
-		for k, p := range m.Parts {
-			if stored, ok := open[p.ToolCallID]; ok && p.Type == transcript.TypeToolCall {
-				l := &liveItem{item: s.toolItem(itemID(i, k), t.id, p), part: k}
-				s.live = append(s.live, l)
-				calls = append(calls, &call{part: p, live: l, stored: stored})
-			}
-		}
-		break
-	}
-	s.mu.Unlock()
-	for _, c := range calls {
-		s.decide(t, c)
-		if c.verdict.Decision == permission.Allow {
-			c.verdict = permission.Verdict{Reason: "It was waiting when the session was closed."}
-		}
-	}
-	s.raise(s.propose(t, calls)...)
-	s.runAsked(t, calls)
-}
-
-// closeResponse completes the items of a response and returns its calls.
-func (s *Session) closeResponse(t *turn, res *provider.Response) []*call {
+// closeResponse completes the items of a response and returns its calls, and
+// the item of each part, empty for none.
+func (s *Session) closeResponse(t *turn, res *provider.Response) (calls []*call, ids []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.logLocked(false, s.entryLocked(transcript.EntryResponse, transcript.Assistant(res.Parts...)))
 	shown := slices.DeleteFunc(slices.Clone(s.live), func(l *liveItem) bool { return l.item.Withdrawn })
-	var calls []*call
+	ids = make([]string, len(res.Parts))
 	for i, p := range res.Parts {
 		kind := map[string]Kind{transcript.TypeText: TextItem, transcript.TypeReasoning: ReasoningItem, transcript.TypeToolCall: ToolItem}[p.Type]
 		if kind == "" || kind != ToolItem && p.Text == "" {
@@ -121,6 +105,7 @@ func (s *Session) closeResponse(t *turn, res *provider.Response) []*call {
 		} else {
 			l = s.addLiveLocked(i, Item{Turn: t.id, Kind: kind, Status: InProgress})
 		}
+		ids[i] = l.item.ID
 		if kind == ToolItem {
 			p.Input = object(p.Input)
 			l.item = s.toolItem(l.item.ID, t.id, p)
@@ -140,7 +125,7 @@ func (s *Session) closeResponse(t *turn, res *provider.Response) []*call {
 	for _, l := range shown { // shown while it streamed, and not in the response
 		s.withdrawLocked(t, l, "")
 	}
-	return calls
+	return calls, ids
 }
 
 // decide asks the guard and the rules about c. What they refuse is done.
@@ -218,7 +203,8 @@ func (s *Session) propose(t *turn, calls []*call) (asked []*Approval) {
 }
 
 // runAsked waits for the answers in the order of the calls and carries out
-// what was allowed; then it puts answers and results into the transcript.
+// what was allowed; then it puts answers and results into the transcript. What
+// is not answered when the conversation ends goes on waiting there.
 func (s *Session) runAsked(t *turn, calls []*call) {
 	var responses, results []transcript.Part
 	refused := false
@@ -228,14 +214,19 @@ func (s *Session) runAsked(t *turn, calls []*call) {
 		}
 		switch {
 		case c.done:
+		case s.ctx.Err() != nil && c.approval == nil:
+			continue
 		case t.ctx.Err() != nil && c.approval == nil:
-			s.finish(t, c, failure("the user interrupted the turn before this call ran."))
+			s.finish(t, c, transcript.Output{Type: transcript.OutputDenied, Text: undecided})
 		case c.approval == nil && refused:
-			s.finish(t, c, failure("not run, because the user refused an earlier call of the same step."))
+			s.finish(t, c, transcript.Output{Type: transcript.OutputDenied, Text: "This call was not run, because the user refused an earlier call of the same step."})
 		case c.approval == nil:
+			c.outcome = Allowed
 			s.execute(t, c)
 		default:
-			s.runApproved(t, c)
+			if s.runApproved(t, c); !c.done {
+				continue
+			}
 			refused = refused || c.outcome != Allowed
 		}
 		if c.stored != "" {
@@ -264,12 +255,14 @@ func (s *Session) commit(sync bool, messages ...*transcript.Message) {
 }
 
 // request is what stands after the call in the transcript: the request for
-// approval when the user is asked, or one that a rule has answered.
+// approval when the user is asked, or one that a rule has answered. A call that
+// waits behind such a call has one too: without, a record that ends here could
+// not be gone on with.
 func (c *call) request() []transcript.Part {
 	denied := c.verdict.Decision == permission.Deny
 	switch {
 	case c.approval != nil:
-	case denied:
+	case denied, !c.done:
 		c.stored = storedID(approvalID(""))
 	default:
 		return nil

@@ -54,6 +54,12 @@ type (
 	}
 	// QueueUpdated holds the prompts that wait.
 	QueueUpdated struct{ Queue []Queued }
+	// NotesChanged says that somebody changed the notes of the folder.
+	NotesChanged struct {
+		CWD   string
+		Count int
+		Hash  string // as Memory.List gives it
+	}
 	// Retrying says that a model request failed and will be made again.
 	Retrying struct {
 		Attempt int

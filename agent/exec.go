@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"shiro/agent/permission"
 	"shiro/agent/tool"
 	"shiro/memory/transcript"
 )
@@ -26,6 +27,9 @@ const (
 // execute runs a call that is allowed.
 func (s *Session) execute(t *turn, c *call) {
 	s.begin(t, c)
+	if s.forbidden(t, c) {
+		return
+	}
 	out, err := s.perform(t, c)
 	switch {
 	case err == nil:
@@ -35,6 +39,21 @@ func (s *Session) execute(t *turn, c *call) {
 	default:
 		s.finish(t, c, failure(err.Error()))
 	}
+}
+
+// forbidden asks the guard and the rules again just before a call acts: an
+// earlier call of the step can have made a link that leads elsewhere.
+func (s *Session) forbidden(t *turn, c *call) bool {
+	shown := c.tool.Describe(c.part.Input)
+	s.mu.Lock()
+	v := s.decideLocked(c.tool.Name, shown)
+	s.mu.Unlock()
+	if v.Decision != permission.Deny {
+		return false
+	}
+	c.outcome = Rejected
+	s.finish(t, c, transcript.Output{Type: transcript.OutputDenied, Text: v.Reason})
+	return true
 }
 
 func (s *Session) begin(t *turn, c *call) {
@@ -85,6 +104,8 @@ func (s *Session) runApproved(t *turn, c *call) {
 		t.waited += time.Since(waited)
 		c.outcome = outcome
 		switch {
+		case outcome == "":
+			return
 		case outcome == Stale:
 		case outcome == OutcomeCancelled:
 			s.finish(t, c, transcript.Output{Type: transcript.OutputDenied, Text: undecided})
@@ -117,12 +138,15 @@ func refusalText(feedback string) string {
 func (s *Session) applyApproved(t *turn, c *call, ans Answer) bool {
 	s.begin(t, c)
 	for range editTries {
+		if s.forbidden(t, c) {
+			return true
+		}
 		now, err := s.proposal(t, c)
 		if err != nil {
 			s.finish(t, c, failure(err.Error()))
 			return true
 		}
-		if !tool.SameChange(c.approval.Edit, now) {
+		if !stillFits(c.approval.Edit, now, ans) {
 			return false
 		}
 		s.attempt(c)
@@ -149,6 +173,21 @@ func (s *Session) proposal(t *turn, c *call) (*tool.Edit, error) {
 	return c.tool.Propose(t.ctx, tool.Call{ID: c.part.ToolCallID, Input: c.part.Input})
 }
 
+// stillFits reports whether an answer to the edit that was shown can be applied
+// to the edit as it is now. The user's own text of a file is the whole file, so
+// there not even a line far away may have changed.
+func stillFits(shown, now *tool.Edit, ans Answer) bool {
+	if !tool.SameChange(shown, now) {
+		return false
+	}
+	for i, f := range shown.Files {
+		if _, own := ans.Edited[f.Path]; own && f.BaseHash != now.Files[i].BaseHash {
+			return false
+		}
+	}
+	return true
+}
+
 // accepted is the part of an edit that an answer allows. Now does the same as
 // shown, whose hunk ids the answer uses.
 func accepted(shown, now *tool.Edit, ans Answer) *tool.Edit {
@@ -172,7 +211,7 @@ func accepted(shown, now *tool.Edit, ans Answer) *tool.Edit {
 func (s *Session) askAgain(t *turn, c *call) bool {
 	e, err := s.proposal(t, c)
 	if err != nil {
-		c.outcome = Rejected
+		c.outcome = Allowed // by the user; the file is what refused
 		s.finish(t, c, failure(err.Error()))
 		return false
 	}
@@ -228,6 +267,7 @@ func (s *Session) finish(t *turn, c *call, out transcript.Output) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.done, c.out = true, out
+	t.madeLocked(c, out)
 	s.logLocked(false, transcript.NewResult(transcript.Result(c.part, out, c.approval == nil)))
 	c.live.item.finish(out)
 	if t.ctx.Err() != nil && c.live.item.Status != Completed {

@@ -17,16 +17,18 @@ const (
 	TextItem      Kind = "text"
 	ReasoningItem Kind = "reasoning"
 	ToolItem      Kind = "tool"
+	NoticeItem    Kind = "notice" // what a command answers; in no transcript
 )
 
-// An Item is one thing the user sees in a conversation. Its id is its place:
-// message and part of the transcript.
+// An Item is one thing the user sees in a conversation. Its id is its place,
+// message and part of the transcript, as far as that was known when it was
+// first shown.
 type Item struct {
 	ID     string
 	Turn   string
 	Kind   Kind
 	Status Status
-	Text   string // user, text, reasoning
+	Text   string // user, text, reasoning, notice
 
 	CallID string // tool items from here on
 	Tool   string
@@ -40,7 +42,39 @@ type Item struct {
 	Withdrawn bool
 }
 
-func itemID(message, part int) string { return fmt.Sprintf("itm_%d_%d", message, part) }
+// A place is where a part stands in the transcript: the index of its message
+// and its own, which requests for approval do not count for, since they are put
+// between parts that have been shown.
+type place struct{ message, part int }
+
+func (p place) id() string { return fmt.Sprintf("itm_%d_%d", p.message, p.part) }
+
+// newItemIDLocked is the id of an item that is shown as a part of the next
+// message. What was shown there before, and has no place after all, keeps its
+// own.
+func (s *Session) newItemIDLocked(part int) string {
+	p := place{len(s.rec.Messages), part}
+	id := p.id()
+	for n := 1; s.shown[id]; n++ {
+		id = fmt.Sprintf("%sr%d", p.id(), n)
+	}
+	s.shown[id] = true
+	return id
+}
+
+// placeLocked says under which id the part of the next message was shown.
+func (s *Session) placeLocked(part int, id string) {
+	if p := (place{len(s.rec.Messages), part}); id != "" && id != p.id() {
+		s.names[p] = id
+	}
+}
+
+func (s *Session) itemIDLocked(p place) string {
+	if id := s.names[p]; id != "" {
+		return id
+	}
+	return p.id()
+}
 
 func turnID(n int) string { return fmt.Sprintf("trn_%d", n) }
 
@@ -76,14 +110,19 @@ func (s *Session) itemsLocked() []Item {
 	for i, m := range s.rec.Messages {
 		if m.Role == transcript.RoleUser {
 			turn, turns = turns[0], turns[1:]
-			items = append(items, Item{ID: itemID(i, 0), Turn: turn, Kind: UserItem, Status: Completed, Text: plainText(m)})
+			items = append(items, Item{ID: s.itemIDLocked(place{i, 0}), Turn: turn, Kind: UserItem, Status: Completed, Text: plainText(m)})
 			continue
 		}
 		if m.Role == transcript.RoleAssistant && m.Text != "" {
-			items = append(items, Item{ID: itemID(i, 0), Turn: turn, Kind: TextItem, Status: Completed, Text: m.Text})
+			items = append(items, Item{ID: s.itemIDLocked(place{i, 0}), Turn: turn, Kind: TextItem, Status: Completed, Text: m.Text})
 		}
-		for k, p := range m.Parts {
-			it := Item{ID: itemID(i, k), Turn: turn, Status: Completed, Text: p.Text}
+		k := -1
+		for _, p := range m.Parts {
+			if p.Type == transcript.TypeApprovalRequest {
+				continue
+			}
+			k++
+			it := Item{ID: s.itemIDLocked(place{i, k}), Turn: turn, Status: Completed, Text: p.Text}
 			switch p.Type {
 			case transcript.TypeText:
 				it.Kind = TextItem

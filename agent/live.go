@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"fmt"
-
 	"shiro/agent/provider"
 	"shiro/memory/transcript"
 )
@@ -103,20 +101,9 @@ func (s *Session) liveLocked(part int) *liveItem {
 	return nil
 }
 
-// addLiveLocked opens an item for a part of the response. Its id is where the
-// part will stand in the transcript; after a withdrawn attempt it says which
-// attempt it was.
+// addLiveLocked opens an item for a part of the response.
 func (s *Session) addLiveLocked(part int, it Item) *liveItem {
-	it.ID = itemID(len(s.rec.Messages), part)
-	attempt := 0
-	for _, l := range s.live {
-		if l.part == part {
-			attempt++
-		}
-	}
-	if attempt > 0 {
-		it.ID = fmt.Sprintf("%sr%d", it.ID, attempt)
-	}
+	it.ID = s.newItemIDLocked(part)
 	l := &liveItem{item: it, part: part}
 	s.live = append(s.live, l)
 	return l
@@ -153,6 +140,7 @@ func (s *Session) keepPartial(t *turn) {
 		l.item.Status = Cancelled
 		l.item.Text = l.text(string(l.item.Kind))
 		if l.item.Kind == TextItem && l.item.Text != "" {
+			s.placeLocked(len(parts), l.item.ID)
 			parts = append(parts, transcript.Text(l.item.Text))
 		}
 		s.publishLocked(t.id, ItemCompleted{l.item})

@@ -38,9 +38,22 @@ type Prompt struct {
 	Editor string // what the editor shows, as text; sent with each step, not stored
 	Queue  bool   // wait for the running turn instead of failing with ErrBusy
 
+	// Typed is the part of Text that the user wrote, without what documents
+	// say: it can be a command, and is what the prompt history keeps. All of
+	// Text when empty.
+	Typed string
+
 	// Request is the client's id of the prompt: the same prompt given again
 	// under it starts nothing. May be empty.
 	Request string
+}
+
+// words are what the user wrote.
+func (p Prompt) words() string {
+	if p.Typed != "" {
+		return p.Typed
+	}
+	return p.Text
 }
 
 // A turn is one prompt and all that follows from it.
@@ -55,11 +68,16 @@ type turn struct {
 	waited  time.Duration     // for the user
 	grants  []permission.Rule // for this turn only
 	changed []ChangedFile
+	made    map[string]repetition // calls, by callKey
+	warned  int                   // repetitions that were not carried out
 }
 
 // Start begins a turn, or queues it behind the running one; then queueID is
 // set. With ErrBusy, turn is the one that runs.
 func (s *Session) Start(p Prompt) (turn, queueID string, err error) {
+	if err := checkCommand(p.words()); err != nil {
+		return "", "", err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.Request != "" {
@@ -76,7 +94,7 @@ func (s *Session) Start(p Prompt) (turn, queueID string, err error) {
 		}()
 	}
 	switch {
-	case s.closed:
+	case s.ctx.Err() != nil:
 		return "", "", ErrClosed
 	case s.running != nil && !p.Queue:
 		return s.running.id, "", ErrBusy
@@ -140,25 +158,29 @@ func (s *Session) Interrupt(turn string) (discarded []string, running string) {
 	return discarded, running
 }
 
-// beginLocked runs t on a goroutine that starts the next turn when it ends.
+// beginLocked runs t on a goroutine, which begins the next turn at its end.
 func (s *Session) beginLocked(t *turn) {
 	s.running, t.begun = t, time.Now()
 	if t.Model != "" {
 		s.rec.Model = t.Model
 	}
+	s.setStateLocked(Running)
+	s.publishLocked(t.id, TurnStarted{t.trigger, t.Text})
 	s.turns.Go(func() {
 		s.run(t)
 		t.cancel()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.running = nil
-		if len(s.queue) > 0 && !s.closed {
-			next := s.queue[0]
-			s.queue = slices.Delete(s.queue, 0, 1)
-			s.publishLocked("", QueueUpdated{s.queuedLocked()})
-			s.beginLocked(next)
-			return
-		}
-		s.setStateLocked(Idle)
 	})
+}
+
+// nextLocked begins the turn that waits longest, after one has ended.
+func (s *Session) nextLocked() {
+	s.running = nil
+	if len(s.queue) > 0 && s.ctx.Err() == nil {
+		next := s.queue[0]
+		s.queue = slices.Delete(s.queue, 0, 1)
+		s.publishLocked("", QueueUpdated{s.queuedLocked()})
+		s.beginLocked(next)
+		return
+	}
+	s.setStateLocked(Idle)
 }

@@ -48,8 +48,8 @@ type Session struct {
 	queue     []*turn
 	running   *turn
 	live      []*liveItem      // of the step that is not in the transcript yet
-	shown     int              // live items so far
-	names     map[place]string // ids of the items that were live
+	shown     map[string]bool  // ids of items that were live
+	names     map[place]string // ids of those that stand elsewhere than they say
 	approvals []*Approval      // open, in order
 	answered  map[string]*Approval
 	grants    []permission.Rule // for the conversation
@@ -57,8 +57,10 @@ type Session struct {
 	seq       uint64
 	events    []Event // the newest durable ones
 	feeds     map[*Feed]struct{}
-	greeted   bool // the setup's notices have been told
-	unlogged  bool // the journal could not be written the last time
+	greeted   bool   // the setup's notices have been told
+	unlogged  bool   // the journal could not be written the last time
+	doubt     *Doubt // what /memory proposed last, while it can be accepted
+	mended    bool   // the stored record lacks messages that we put between others
 	closed    bool
 }
 
@@ -66,8 +68,10 @@ func newSession(a *Agent, rec *transcript.Session, setup *Setup, version any) (*
 	s := &Session{
 		ID: rec.ID, CWD: rec.CWD, agent: a, setup: setup, log: newLogger(a.opts.Log, rec.ID),
 		rec: *rec, state: Idle, epoch: uuid.NewString(),
-		answered: make(map[string]*Approval), feeds: make(map[*Feed]struct{}), names: make(map[place]string),
+		answered: make(map[string]*Approval), feeds: make(map[*Feed]struct{}), shown: make(map[string]bool), names: make(map[place]string),
 	}
+	s.rec.Messages = mend(rec.Messages)
+	s.mended = len(s.rec.Messages) > len(rec.Messages)
 	s.ctx, s.stop = context.WithCancel(a.ctx)
 	if s.rec.Model == "" || version != nil { // resumed: the model of today's configuration
 		s.rec.Model = setup.ModelName
@@ -82,7 +86,7 @@ func newSession(a *Agent, rec *transcript.Session, setup *Setup, version any) (*
 		s.specs = append(s.specs, provider.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
 	}
 	s.system = systemPrompt(s.CWD, s.tools, setup)
-	for _, m := range rec.Messages {
+	for _, m := range s.rec.Messages {
 		if m.Role == transcript.RoleUser {
 			s.turnIDs = append(s.turnIDs, turnID(len(s.turnIDs)+1))
 		}
@@ -96,6 +100,10 @@ func newSession(a *Agent, rec *transcript.Session, setup *Setup, version any) (*
 	s.writer = w
 	if s.seq = rec.Seq; s.seq > 0 { // the journal knew more than the record
 		s.saveLocked()
+	}
+	if setup.Memory != nil {
+		stamp := setup.Memory.Stamp()
+		s.turns.Go(func() { s.watchNotes(stamp) })
 	}
 	return s, nil
 }
@@ -341,13 +349,14 @@ func (s *Session) appendLocked(sync bool, messages ...*transcript.Message) {
 	if len(messages) == 0 {
 		return
 	}
-	first := len(s.rec.Messages) == 0
+	first := len(s.rec.Messages) == 0 || s.mended
+	s.mended = false
 	entries := make([]transcript.Entry, len(messages))
 	for i, m := range messages {
 		entries[i] = s.entryLocked(transcript.EntryMessage, m)
 		s.rec.Messages = append(s.rec.Messages, m)
 	}
-	if first { // a record must be there before its journal
+	if first { // a record must be there before the journal that continues it
 		s.saveLocked()
 	}
 	s.logLocked(sync, entries...)

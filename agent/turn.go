@@ -2,6 +2,9 @@ package agent
 
 import (
 	"errors"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"shiro/agent/provider"
@@ -9,16 +12,17 @@ import (
 )
 
 // run carries out one turn: prompt, then steps until the model asks for no
-// more tools.
+// more tools. Whoever hears of its end can begin the next one.
 func (s *Session) run(t *turn) {
-	s.mu.Lock()
-	s.setStateLocked(Running)
-	s.publishLocked(t.id, TurnStarted{t.trigger, t.Text})
-	s.mu.Unlock()
-
 	end := TurnCompleted{Status: Completed}
 	var err error
 	end.Stop, err = s.steps(t, &end.Usage)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil && len(pending(s.rec.Messages)) > 0 {
+		s.countLocked(end.Usage)
+		return // whoever opens the conversation next goes on with the turn
+	}
 	switch {
 	case t.ctx.Err() != nil:
 		end.Status, end.Stop = Interrupted, Stopped
@@ -28,24 +32,27 @@ func (s *Session) run(t *turn) {
 	case end.Stop == Refusal:
 		end.Status = Refused
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.live = nil
 	end.Duration = time.Since(t.begun) - t.waited
 	end.Changed = t.changed
 	end.Cost = s.countLocked(end.Usage)
 	s.publishLocked(t.id, ContextUpdated{s.contextLocked()})
 	s.publishLocked(t.id, end)
+	s.nextLocked()
 }
 
 // steps is the loop of a turn. It returns why the turn stopped.
 func (s *Session) steps(t *turn, usage *provider.Usage) (stop Stop, err error) {
+	if _, _, ok := slash(t.words()); ok {
+		return EndTurn, s.runCommand(t)
+	}
+	s.closeLeftovers(t)
 	if t.trigger == ByResume {
-		calls := pending(s.rec.Messages)
-		if s.runPending(t, calls); t.ctx.Err() != nil {
+		if s.runPending(t); t.ctx.Err() != nil {
 			return "", nil
 		}
 	} else {
+		defer s.keepPrompt(t)()
 		s.addPrompt(t)
 	}
 	for step := 0; ; step++ {
@@ -62,13 +69,21 @@ func (s *Session) steps(t *turn, usage *provider.Usage) (stop Stop, err error) {
 		usage.Output += res.Usage.Output
 		usage.Reasoning += res.Usage.Reasoning
 		usage.Known = usage.Known || res.Usage.Known
-		if len(res.Parts) == 0 {
+		if saysNothing(res.Parts) {
 			s.publish(t.id, Notice{Level: "warning", Title: "The model's answer was empty", Key: "empty_answer"})
-			return EndTurn, nil
 		}
-		calls := s.runStep(t, res)
+		calls := 0
+		if len(res.Parts) > 0 {
+			calls = s.runStep(t, res)
+		}
 		if t.ctx.Err() != nil {
 			return "", nil
+		}
+		if calls == 0 && s.writtenCall(res) {
+			s.publish(t.id, Notice{
+				Level: "warning", Title: "The model wrote a tool call as text, so nothing was run",
+				Detail: "Small models do this. Say so, or choose a model that is made for tools.", Key: "written_call",
+			})
 		}
 		if calls == 0 {
 			switch res.Stop {
@@ -79,8 +94,28 @@ func (s *Session) steps(t *turn, usage *provider.Usage) (stop Stop, err error) {
 			}
 			return EndTurn, nil
 		}
+		if t.warned >= sameWarnings {
+			s.publish(t.id, Notice{Level: "warning", Title: "Stopped: the model makes the same call again and again", Key: "repetition"})
+			return EndTurn, nil
+		}
 		s.publish(t.id, ContextUpdated{s.Context()})
 	}
+}
+
+// keepPrompt puts the user's words into the prompt history while the turn goes
+// on. It returns what waits for that.
+func (s *Session) keepPrompt(t *turn) (wait func()) {
+	var kept sync.WaitGroup
+	if keep := s.setup.History; keep != nil {
+		kept.Go(func() { keep(t.words()) })
+	}
+	return kept.Wait
+}
+
+func saysNothing(parts []transcript.Part) bool {
+	return !slices.ContainsFunc(parts, func(p transcript.Part) bool {
+		return p.Type == transcript.TypeToolCall || p.Type == transcript.TypeText && strings.TrimSpace(p.Text) != ""
+	})
 }
 
 // addPrompt puts the user's message into the transcript.
@@ -88,10 +123,8 @@ func (s *Session) addPrompt(t *turn) {
 	m := transcript.User(t.Text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if missing := unanswered(s.rec.Messages); len(missing) > 0 {
-		s.appendLocked(false, transcript.Tool(missing...))
-	}
-	it := Item{ID: itemID(len(s.rec.Messages), 0), Turn: t.id, Kind: UserItem, Status: Completed, Text: t.Text}
+	it := Item{ID: s.newItemIDLocked(0), Turn: t.id, Kind: UserItem, Status: Completed, Text: t.Text}
+	s.placeLocked(0, it.ID)
 	s.turnIDs = append(s.turnIDs, t.id)
 	s.appendLocked(false, m)
 	s.publishLocked(t.id, ItemStarted{it})

@@ -48,8 +48,11 @@ func (s *Server) approvalRespond(_ context.Context, p *wire.ApprovalRespondParam
 			return nil, err
 		}
 		res := &wire.ApprovalRespondResult{Status: wire.RespondApplied, ResolvedBy: r.By, Outcome: wire.Outcome(r.Outcome)}
-		if r.Already {
+		switch {
+		case r.Already:
 			res.Status = wire.RespondAlreadyResolved
+		case r.Outcome == agent.Stale:
+			res.Status = wire.RespondStale
 		}
 		return res, nil
 	}
@@ -114,7 +117,7 @@ func wireApproval(session string, a *agent.Approval) wire.Approval {
 			}
 			for _, h := range f.Hunks {
 				file.Hunks = append(file.Hunks, wire.Hunk{
-					HunkID: h.ID, OldStart: h.OldStart, OldLines: h.OldLines, NewStart: h.NewStart, NewLines: h.NewLines, Text: h.Text,
+					HunkID: h.ID, OldStart: h.OldStart, OldLines: h.OldLines, NewStart: h.NewStart, NewLines: h.NewLines, Text: h.Text, Shown: a.Escaped[h.ID],
 				})
 			}
 			w.Subject.Edit.Files = append(w.Subject.Edit.Files, file)

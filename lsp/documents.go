@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +23,7 @@ import (
 const (
 	applyDeadline = 30 * time.Second
 	shownDeadline = 5 * time.Second
+	movedDeadline = 300 * time.Millisecond
 )
 
 // documents are the editor's open documents, by path. The notifications that
@@ -30,18 +35,50 @@ type documents struct {
 
 	mu   sync.Mutex
 	open map[string]*document
+	real map[string]string // path without links -> path of an open document
 }
 
 type document struct {
 	uri     uri.URI
 	version int32
 	text    string
+	disk    *disk         // nil while the text is not what was last seen on disk
 	changed chan struct{} // closed at the next change or at the close
-	gone    bool
+}
+
+// A disk is the file under a document when the two were last the same.
+type disk struct {
+	path, text string
+	info       fs.FileInfo
 }
 
 func newDocuments(apply func(context.Context, *protocol.ApplyWorkspaceEditParams) (*protocol.ApplyWorkspaceEditResult, error)) *documents {
-	return &documents{apply: apply, open: make(map[string]*document)}
+	return &documents{apply: apply, open: make(map[string]*document), real: make(map[string]string)}
+}
+
+// seeDisk returns the file at path when it holds text.
+func seeDisk(path, text string) *disk {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > int64(len(text)+len(bom)) {
+		return nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || strings.TrimPrefix(string(data), bom) != strings.TrimPrefix(text, bom) {
+		return nil
+	}
+	return &disk{path, text, info}
+}
+
+const bom = "\ufeff"
+
+// passed reports whether the file went on without the document: a command or
+// another program changed it, and the editor has not read it again.
+func (d *disk) passed() bool {
+	info, err := os.Stat(d.path)
+	if err != nil || info.Size() == d.info.Size() && info.ModTime().Equal(d.info.ModTime()) {
+		return false
+	}
+	return seeDisk(d.path, d.text) == nil
 }
 
 // The params are types of our own: protocol's respells the URI, so that an edit
@@ -86,9 +123,29 @@ func (d *documents) didOpen(_ context.Context, p *didOpenParams) error {
 	if !ok {
 		return nil // untitled: and the like are no files
 	}
+	doc := &document{
+		uri: uri.URI(p.TextDocument.URI), version: p.TextDocument.Version, text: p.TextDocument.Text,
+		disk: seeDisk(path, p.TextDocument.Text), changed: make(chan struct{}),
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.open[path] = &document{uri: uri.URI(p.TextDocument.URI), version: p.TextDocument.Version, text: p.TextDocument.Text, changed: make(chan struct{})}
+	d.open[path] = doc
+	if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+		d.real[real] = path
+	}
+	return nil
+}
+
+func (d *documents) didSave(_ context.Context, p *didCloseParams) error {
+	path, ok := pathOf(p.TextDocument.URI)
+	if !ok {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if doc := d.open[path]; doc != nil {
+		doc.disk = seeDisk(path, doc.text)
+	}
 	return nil
 }
 
@@ -118,6 +175,9 @@ func (d *documents) didChange(_ context.Context, p *didChangeParams) error {
 		doc.text = doc.text[:from] + *c.Text + doc.text[to:]
 	}
 	doc.version = p.TextDocument.Version
+	if doc.disk != nil && doc.disk.text != doc.text {
+		doc.disk = nil
+	}
 	doc.wake()
 	return nil
 }
@@ -130,9 +190,9 @@ func (d *documents) didClose(_ context.Context, p *didCloseParams) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if doc := d.open[path]; doc != nil {
-		doc.gone = true
 		doc.wake()
 		delete(d.open, path)
+		maps.DeleteFunc(d.real, func(_, open string) bool { return open == path })
 	}
 	return nil
 }
@@ -142,15 +202,26 @@ func (doc *document) wake() {
 	doc.changed = make(chan struct{})
 }
 
-// Buffer returns the text of an open document as the editor last told it.
+// Buffer returns the text of an open document as the editor last told it. A
+// document that nobody changed while its file went on counts as closed: the
+// editor will read the file again.
 func (d *documents) Buffer(path string) (text string, version int32, open bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	doc := d.open[path]
-	if doc == nil {
+	doc := d.findLocked(path)
+	if doc == nil || doc.disk != nil && doc.disk.passed() {
 		return "", 0, false
 	}
 	return doc.text, doc.version, true
+}
+
+// findLocked returns the document that is open under path or, the path having
+// no links in it, under another name of the file.
+func (d *documents) findLocked(path string) *document {
+	if doc := d.open[path]; doc != nil {
+		return doc
+	}
+	return d.open[d.real[path]]
 }
 
 // Apply has the editor change open documents, in one edit, and waits until
@@ -170,6 +241,8 @@ func (d *documents) Apply(ctx context.Context, changes []tool.BufferChange) erro
 		return fmt.Errorf("the editor did not answer within %v whether it applied the edit; read the file before going on", applyDeadline)
 	case err != nil:
 		return fmt.Errorf("the editor did not apply the edit: %w", err)
+	case !res.Applied && d.moved(ctx, changes):
+		return fmt.Errorf("%w: the user typed in the editor", tool.ErrStale)
 	case !res.Applied:
 		why := "it gave no reason"
 		if res.FailureReason != nil && *res.FailureReason != "" {
@@ -185,12 +258,37 @@ func (d *documents) Apply(ctx context.Context, changes []tool.BufferChange) erro
 	return nil
 }
 
+// moved reports whether one of the documents has another version by now. The
+// change that made the editor refuse may be on its way.
+func (d *documents) moved(ctx context.Context, changes []tool.BufferChange) bool {
+	ctx, cancel := context.WithTimeout(ctx, movedDeadline)
+	defer cancel()
+	for _, c := range changes {
+		d.mu.Lock()
+		doc := d.findLocked(c.Path)
+		if doc == nil || doc.version != c.Version {
+			d.mu.Unlock()
+			return true
+		}
+		changed := doc.changed
+		d.mu.Unlock()
+		if len(changes) == 1 {
+			select {
+			case <-changed:
+				return true
+			case <-ctx.Done():
+			}
+		}
+	}
+	return false
+}
+
 func (d *documents) workspaceEdit(changes []tool.BufferChange) (*protocol.WorkspaceEdit, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	edit := &protocol.WorkspaceEdit{}
 	for _, c := range changes {
-		doc := d.open[c.Path]
+		doc := d.findLocked(c.Path)
 		if doc == nil || doc.version != c.Version {
 			return nil, fmt.Errorf("%w: %s changed in the editor", tool.ErrStale, c.Path)
 		}
@@ -228,8 +326,8 @@ func (d *documents) shown(ctx context.Context, c tool.BufferChange) error {
 	defer cancel()
 	for {
 		d.mu.Lock()
-		doc := d.open[c.Path]
-		if doc == nil || doc.gone {
+		doc := d.findLocked(c.Path)
+		if doc == nil {
 			d.mu.Unlock()
 			return fmt.Errorf("%s was closed while the edit was applied; read it before going on", c.Path)
 		}

@@ -103,7 +103,7 @@ func (s *Server) introduction(encoding protocol.PositionEncodingKind) (*protocol
 	ours, err := json.Marshal(map[string]any{"shiro": wire.ServerCapabilities{
 		ProtocolVersion: wire.Version, ServerVersion: s.opts.Version, Methods: methods, Events: events,
 		SchemaSHA256: wire.SchemaSHA256(),
-		Features:     wire.ServerFeatures{Queue: true, Hunks: true},
+		Features:     wire.ServerFeatures{Queue: true, Hunks: true, Memory: s.opts.Notes != nil},
 		Limits:       wire.ServerLimits{MaxMessageBytes: wire.MaxMessageBytes, ReplayPage: wire.ReplayEvents, MaxQueued: wire.MaxQueued},
 	}})
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *Server) introduction(encoding protocol.PositionEncodingKind) (*protocol
 	return &protocol.InitializeResult{
 		Capabilities: protocol.ServerCapabilities{
 			PositionEncoding: encoding,
-			TextDocumentSync: &protocol.TextDocumentSyncOptions{OpenClose: &yes, Change: &kind},
+			TextDocumentSync: &protocol.TextDocumentSyncOptions{OpenClose: &yes, Change: &kind, Save: protocol.Boolean(true)},
 			Experimental:     ours,
 		},
 		ServerInfo: protocol.ServerInfo{Name: "shiro", Version: protocol.NewOptional(s.opts.Version)},

@@ -20,6 +20,7 @@ import (
 	"shiro/agent/tool"
 	wire "shiro/lsp/protocol"
 	"shiro/lsp/rpc"
+	"shiro/memory/transcript"
 )
 
 // Editor is what the editor offers to the agent.
@@ -29,9 +30,21 @@ type Editor struct {
 	Root     string          // the workspace folder; empty when there is none
 }
 
-// Catalog finds stored conversations.
+// Catalog is what is stored: conversations and prompts. Its errors are those of
+// an [agent.Store].
 type Catalog interface {
 	Sessions(q wire.SessionListParams) (wire.SessionListResult, error)
+	// Resolve returns the id that is idOrPrefix or the only one to begin so.
+	Resolve(idOrPrefix string) (string, error)
+	// Edit changes the record of a session that is not open, but not its
+	// messages.
+	Edit(id string, change func(*transcript.Session)) error
+	Delete(id string) error
+	// Export writes a session to path, or where it sees fit when that is empty.
+	Export(rec *transcript.Session, format wire.ExportFormat, path string) (string, error)
+
+	Prompts(cwd string) ([]string, error) // given in that folder, oldest first
+	AddPrompt(cwd, prompt string) error
 }
 
 // Options make a Server.
@@ -43,6 +56,7 @@ type Options struct {
 	// quick: initialize waits for it.
 	Agent   func(context.Context, Editor) *agent.Agent
 	Catalog Catalog
+	Notes   Notes // nil when notes are not used
 	Log     *slog.Logger
 }
 
@@ -85,7 +99,7 @@ func (s *Server) methods() rpc.Methods {
 		protocol.MethodTextDocumentDidOpen:             rpc.Notification(s.docs.didOpen),
 		protocol.MethodTextDocumentDidChange:           rpc.Notification(s.docs.didChange),
 		protocol.MethodTextDocumentDidClose:            rpc.Notification(s.docs.didClose),
-		protocol.MethodTextDocumentDidSave:             rpc.Notification(s.ignore),
+		protocol.MethodTextDocumentDidSave:             rpc.Notification(s.docs.didSave),
 		protocol.MethodWorkspaceDidChangeConfiguration: rpc.Notification(s.ignore),
 
 		wire.MethodSessionCreate:   rpc.Call(s.sessionCreate),
@@ -94,6 +108,11 @@ func (s *Server) methods() rpc.Methods {
 		wire.MethodSessionList:     rpc.Call(s.sessionList),
 		wire.MethodSessionHistory:  rpc.Call(s.sessionHistory),
 		wire.MethodSessionClose:    rpc.Call(s.sessionClose),
+		wire.MethodSessionRename:   rpc.Call(s.sessionRename),
+		wire.MethodSessionArchive:  rpc.Call(s.sessionArchive),
+		wire.MethodSessionDelete:   rpc.Call(s.sessionDelete),
+		wire.MethodSessionExport:   rpc.Call(s.sessionExport),
+		wire.MethodSessionFork:     rpc.Call(s.sessionFork),
 		wire.MethodTurnStart:       rpc.Call(s.turnStart),
 		wire.MethodTurnInterrupt:   rpc.Call(s.turnInterrupt),
 		wire.MethodApprovalList:    rpc.Call(s.approvalList),
@@ -101,6 +120,12 @@ func (s *Server) methods() rpc.Methods {
 		wire.MethodTodoGet:         rpc.Call(s.todoGet),
 		wire.MethodContextGet:      rpc.Call(s.contextGet),
 		wire.MethodItemGet:         rpc.Call(s.itemGet),
+		wire.MethodMemoryList:      rpc.Call(s.memoryList),
+		wire.MethodMemoryWrite:     rpc.Call(s.memoryWrite),
+		wire.MethodMemoryDelete:    rpc.Call(s.memoryDelete),
+		wire.MethodMemoryCompact:   rpc.Call(s.memoryCompact),
+		wire.MethodHistoryList:     rpc.Call(s.historyList),
+		wire.MethodHistoryAppend:   rpc.Call(s.historyAppend),
 		wire.MethodSchema:          rpc.Call(s.schema),
 	}
 }

@@ -72,14 +72,16 @@ func (s *Server) sessionList(ctx context.Context, p *wire.SessionListParams) (*w
 	if err != nil {
 		return nil, err
 	}
-	for i, info := range res.Sessions {
-		if sess := s.agent.Session(info.ID); sess != nil {
-			res.Sessions[i] = sessionInfo(sess.Info())
+	sessions := make([]wire.SessionInfo, 0, len(res.Sessions))
+	for _, info := range res.Sessions {
+		if sess := s.agent.Session(info.ID); sess != nil { // knows more than the record
+			info = sessionInfo(sess.Info())
+		}
+		if !info.Archived || p.Archived {
+			sessions = append(sessions, info)
 		}
 	}
-	if res.Sessions == nil {
-		res.Sessions = []wire.SessionInfo{}
-	}
+	res.Sessions = sessions
 	return &res, nil
 }
 

@@ -17,12 +17,12 @@ func (s *Server) turnStart(_ context.Context, p *wire.TurnStartParams) (*wire.Tu
 	if err != nil {
 		return nil, err
 	}
-	text, err := promptText(p.Input)
+	text, typed, err := promptText(p.Input)
 	if err != nil {
 		return nil, err
 	}
 	turn, queued, err := sess.Start(agent.Prompt{
-		Text: text, Model: p.Model, Effort: p.Effort, Editor: editorText(p.EditorContext),
+		Text: text, Typed: typed, Model: p.Model, Effort: p.Effort, Editor: editorText(p.EditorContext),
 		Queue: p.WhenBusy != wire.WhenBusyError, Request: p.ClientRequestID,
 	})
 	switch {
@@ -31,6 +31,8 @@ func (s *Server) turnStart(_ context.Context, p *wire.TurnStartParams) (*wire.Tu
 		e := fail(wire.KindTurnBusy, "%v", err)
 		e.Data = wire.ErrorData{Kind: wire.KindTurnBusy, Retryable: true, ActiveTurnID: turn, Queued: &n}
 		return nil, e
+	case errors.Is(err, agent.ErrNoCommand):
+		return nil, fail(wire.KindInvalidParams, "params.input: %v", err)
 	case errors.Is(err, agent.ErrRepeated):
 		e := fail(wire.KindDuplicateRequest, "%v", err)
 		e.Data = wire.ErrorData{Kind: wire.KindDuplicateRequest, ClientRequestID: p.ClientRequestID}
@@ -63,29 +65,31 @@ func (s *Server) turnInterrupt(_ context.Context, p *wire.TurnInterruptParams) (
 }
 
 // promptText is the blocks of a prompt as one text, which is how the terminal
-// tool stores it.
-func promptText(input []wire.Content) (string, error) {
-	var parts []string
+// tool stores it, and the same without what documents say.
+func promptText(input []wire.Content) (text, typed string, err error) {
+	var parts, own []string
 	for i, c := range input {
 		switch c.Type {
 		case wire.ContentText:
-			parts = append(parts, c.Text)
+			parts, own = append(parts, c.Text), append(own, c.Text)
 		case wire.ContentResourceLink:
-			parts = append(parts, "@"+place(c.URI))
+			at := "@" + place(c.URI)
+			parts, own = append(parts, at), append(own, at)
 		case wire.ContentResource:
 			if c.Resource == nil {
-				return "", fail(wire.KindInvalidParams, "params.input[%d].resource is missing", i)
+				return "", "", fail(wire.KindInvalidParams, "params.input[%d].resource is missing", i)
 			}
-			parts = append(parts, fmt.Sprintf("@%s:\n```\n%s\n```", place(c.Resource.URI), strings.TrimSuffix(c.Resource.Text, "\n")))
+			at := "@" + place(c.Resource.URI)
+			parts, own = append(parts, fmt.Sprintf("%s:\n```\n%s\n```", at, strings.TrimSuffix(c.Resource.Text, "\n"))), append(own, at)
 		default:
-			return "", fail(wire.KindInvalidParams, "params.input[%d].type: %q is not supported", i, c.Type)
+			return "", "", fail(wire.KindInvalidParams, "params.input[%d].type: %q is not supported", i, c.Type)
 		}
 	}
-	text := strings.ToValidUTF8(strings.Join(parts, "\n"), "\uFFFD")
+	text = strings.ToValidUTF8(strings.Join(parts, "\n"), "\uFFFD")
 	if strings.TrimSpace(text) == "" {
-		return "", fail(wire.KindInvalidParams, "params.input: the prompt is empty")
+		return "", "", fail(wire.KindInvalidParams, "params.input: the prompt is empty")
 	}
-	return text, nil
+	return text, strings.ToValidUTF8(strings.Join(own, "\n"), "\uFFFD"), nil
 }
 
 func place(uri string) string {

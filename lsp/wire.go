@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -47,6 +48,8 @@ func wireEvent(session string, e agent.Event) wire.Event {
 		}
 	case agent.QueueUpdated:
 		w.Type, w.Data = wire.EventQueueUpdated, wireQueue(d.Queue)
+	case agent.NotesChanged:
+		w.Type, w.Data = wire.EventMemoryChanged, wire.MemoryChanged{Cwd: d.CWD, Count: d.Count, Hash: d.Hash}
 	case agent.Retrying:
 		w.Type = wire.EventProviderRetrying
 		w.Data = wire.ProviderRetrying{Attempt: d.Attempt, DelayMs: d.Delay.Milliseconds(), WillRetry: true, Reason: d.Reason}
@@ -144,9 +147,9 @@ func wireQueue(q []agent.Queued) wire.Queue {
 func sessionInfo(i agent.Info) wire.SessionInfo {
 	r := i.Record
 	return wire.SessionInfo{
-		ID: r.ID, Title: r.Title, Cwd: r.CWD, CreatedAt: wire.Timestamp(r.CreatedAt), UpdatedAt: wire.Timestamp(r.UpdatedAt),
+		ID: r.ID, Title: cmp.Or(r.Name, r.Title), Cwd: r.CWD, CreatedAt: wire.Timestamp(r.CreatedAt), UpdatedAt: wire.Timestamp(r.UpdatedAt),
 		State: wire.SessionState(i.State), Turns: i.Turns, Messages: i.Count, Model: r.Model,
 		Tokens: wire.SessionTokens{Input: r.InputTokens, Output: r.OutputTokens}, CostUSD: r.CostUSD,
-		Preview: strings.Join(strings.Fields(i.Preview), " "),
+		Preview: strings.Join(strings.Fields(i.Preview), " "), ParentID: r.ParentID, Archived: r.Archived,
 	}
 }

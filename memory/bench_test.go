@@ -108,3 +108,26 @@ func BenchmarkRemember(b *testing.B) {
 		}
 	}
 }
+
+// The worst case of a search: no session holds the text.
+func BenchmarkSearchPrompts(b *testing.B) {
+	s := newStore(b)
+	size := 0
+	for i := range 2000 {
+		session := newSession(NewID(), "/p")
+		session.Messages = turns(1 + i%10)
+		compact, _ := session.MarshalJSON()
+		data, err := pretty(compact)
+		if err != nil {
+			b.Fatal(err)
+		}
+		write(b, s.recordPath(session.ID), string(data))
+		size += len(data)
+	}
+	b.SetBytes(int64(size))
+	for b.Loop() {
+		if l := list(b, s, ListOptions{Query: "no such words", Limit: 50}); len(l.Sessions) > 0 {
+			b.Fatal(ids(l))
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -131,6 +132,32 @@ func readFile(path string, parse func([]byte) error) (fs.FileInfo, error) {
 	}
 }
 
+// update replaces the file at path with what edit makes of it, under the lock of
+// its directory; with nil it stays. Before a file is replaced that was not
+// understood to the last element (damaged), a copy is put beside it.
+func (s *Store) update(path string, edit func() (data []byte, damaged bool, err error)) error {
+	dir := filepath.Dir(path)
+	unlock, err := lockDir(dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	s.sweepLocked(dir)
+	data, damaged, err := edit()
+	if err != nil || data == nil {
+		return err
+	}
+	if damaged {
+		aside := path + ".damaged-" + strconv.FormatInt(s.now().UnixMilli(), 10)
+		s.log.Warn("file not understood", "file", path, "kept", aside)
+		if err := copyFile(aside, path); err != nil {
+			return err
+		}
+	}
+	_, err = replaceFile(path, data)
+	return err
+}
+
 // copyFile makes a new file with the content of another.
 func copyFile(to, from string) error {
 	data, err := os.ReadFile(from)
@@ -177,14 +204,22 @@ func lockDir(dir string) (unlock func(), err error) {
 	}
 }
 
-// sweep removes temporary files that a killed process left in dir.
-func (s *Store) sweep(dir string, entries []fs.DirEntry) {
+// sweepLocked removes temporary files that a killed process left in dir. The
+// caller holds the directory's lock, so that nobody is writing one.
+func (s *Store) sweepLocked(dir string) {
+	if entries, err := os.ReadDir(dir); err == nil {
+		s.sweep(dir, entries, 0)
+	}
+}
+
+// sweep removes temporary files that are as old.
+func (s *Store) sweep(dir string, entries []fs.DirEntry, age time.Duration) {
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), tempPrefix) || !strings.HasSuffix(e.Name(), tempSuffix) {
 			continue
 		}
 		info, err := e.Info()
-		if err != nil || time.Since(info.ModTime()) < tempAge {
+		if err != nil || time.Since(info.ModTime()) < age {
 			continue
 		}
 		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {

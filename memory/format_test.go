@@ -7,7 +7,8 @@ import (
 	"shiro/memory/transcript"
 )
 
-// FORMAT.md shows a record and a notes file exactly as they are written.
+// FORMAT.md shows a record, a notes file and a prompts file exactly as they are
+// written.
 func TestTheExamplesOfTheFormat(t *testing.T) {
 	var examples []string
 	for i, block := range strings.Split(content(t, "FORMAT.md"), "\n```") {
@@ -15,7 +16,7 @@ func TestTheExamplesOfTheFormat(t *testing.T) {
 			examples = append(examples, json)
 		}
 	}
-	if len(examples) != 2 {
+	if len(examples) != 3 {
 		t.Fatalf("%d examples", len(examples))
 	}
 	session, err := transcript.ParseSession([]byte(examples[0]))
@@ -38,5 +39,15 @@ func TestTheExamplesOfTheFormat(t *testing.T) {
 	}
 	if got, err := printNotes(notes.notes); err != nil || string(got) != examples[1] {
 		t.Errorf("notes: %v\n%s", err, got)
+	}
+	history, err := parseHistory([]byte(examples[2]))
+	if err != nil || history.damaged {
+		t.Fatalf("history: %+v, %v", history, err)
+	}
+	last := len(history.raw) - 1
+	prompt := history.prompts[last]
+	history.raw = history.raw[:last]
+	if got, err := history.with(prompt); err != nil || string(got) != examples[2] {
+		t.Errorf("history: %v\n%s", err, got)
 	}
 }

@@ -16,10 +16,11 @@ import (
 
 // ListOptions choose sessions.
 type ListOptions struct {
-	CWD    string // only those of this folder, however it is spelled
-	Query  string // only those with this text in title, id or preview, in any case
-	Limit  int    // how many at most; all when 0
-	Cursor string // Next of the page before
+	CWD      string // only those of this folder, however it is spelled
+	Query    string // only those with this text in title, name, id, preview or a prompt, in any case
+	Archived bool   // those put away too
+	Limit    int    // how many at most; all when 0
+	Cursor   string // Next of the page before
 }
 
 // A Listing is one page of sessions, the one changed last first.
@@ -33,6 +34,10 @@ type Listing struct {
 type Info struct {
 	ID           string
 	Title        string
+	Name         string // the user's own for it; may be empty
+	ParentID     string // the session it was forked from; may be empty
+	Archived     bool
+	Waiting      bool // its last call waits for an answer of the user
 	CWD          string
 	Provider     string
 	Model        string
@@ -81,7 +86,7 @@ func (s *Store) List(o ListOptions) (Listing, error) {
 
 	inFolder := matchFolder(o.CWD)
 	found = slices.DeleteFunc(found, func(c *scanned) bool {
-		return !inFolder(c.CWD) || o.Cursor != "" && compare(c.place(), after) <= 0
+		return !inFolder(c.CWD) || c.Archived && !o.Archived || o.Cursor != "" && compare(c.place(), after) <= 0
 	})
 	slices.SortFunc(found, func(a, b *scanned) int { return compare(a.place(), b.place()) })
 
@@ -101,7 +106,7 @@ func (s *Store) List(o ListOptions) (Listing, error) {
 			found = found[1:]
 			if c.err != nil {
 				l.Skipped++
-			} else if c.matches(query) {
+			} else if (!c.Archived || o.Archived) && (c.matches(query) || c.long && s.prompted(c.file, query)) {
 				l.Sessions = append(l.Sessions, c.Info)
 			}
 		}
@@ -132,6 +137,9 @@ type scanned struct {
 	file  recordFile
 	whole bool  // the messages were read too
 	err   error // no record
+
+	prompts string // what the user said, in lower case; not all of it when long
+	long    bool
 }
 
 // scanAll looks at the beginnings of files and returns those that hold a record.
@@ -183,7 +191,7 @@ func (s *Store) scan(file recordFile, whole bool) *scanned {
 	}
 	p := recordScan{info: &c.Info}
 	c.whole, c.err = p.file(s.recordPath(file.id), whole)
-	c.ID = file.id
+	c.ID, c.prompts, c.long = file.id, string(p.prompts), p.long
 	c.UpdatedAt = changeTime(p.updatedAt, file.info.ModTime(), s.now())
 	if t, err := time.Parse(time.RFC3339, p.createdAt); err == nil {
 		c.CreatedAt = t
@@ -193,9 +201,17 @@ func (s *Store) scan(file recordFile, whole bool) *scanned {
 	return c
 }
 
+// prompted reports whether a prompt of the session in file holds query, which is
+// in lower case.
+func (s *Store) prompted(file recordFile, query string) bool {
+	p := recordScan{info: new(Info), find: query}
+	_, err := p.file(s.recordPath(file.id), true)
+	return err == nil && p.found
+}
+
 func (c *scanned) matches(query string) bool {
-	return query == "" || strings.Contains(strings.ToLower(c.Title), query) ||
-		strings.Contains(c.ID, query) || strings.Contains(strings.ToLower(c.Preview), query)
+	return query == "" || strings.Contains(strings.ToLower(c.Title), query) || strings.Contains(strings.ToLower(c.Name), query) ||
+		strings.Contains(c.ID, query) || strings.Contains(strings.ToLower(c.Preview), query) || strings.Contains(c.prompts, query)
 }
 
 // matchFolder returns a test for the folder of a record. Two spellings that

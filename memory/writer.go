@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	saveDelay = 400 * time.Millisecond // of quiet before a record is written
-	saveAge   = 2 * time.Second        // the longest that a change waits for quiet
+	saveDelay  = 400 * time.Millisecond // of quiet before a record is written
+	saveAge    = 2 * time.Second        // the longest that a change waits for quiet
+	retryDelay = 2 * time.Second        // after a failure
 )
 
 // WriterOptions make a Writer. The functions are called from the writer's
@@ -23,8 +24,8 @@ type WriterOptions struct {
 	Stamp Stamp
 	// Session is the id of a new session; of one that was loaded, Stamp knows it.
 	Session string
-	// Failed is told that the record could not be written: once per kind of
-	// failure, until it can be written again. May be nil.
+	// Failed is told that the record could not be written, once per kind of
+	// failure, and nil when it could be written again. May be nil.
 	Failed func(error)
 	// Forked is told that somebody else changed the record, so that this one
 	// goes on under a new id and theirs stays. May be nil.
@@ -52,6 +53,7 @@ type Writer struct {
 	id      string     // under which we write; empty before the first time
 	stamp   Stamp
 	updated string // the last updatedAt
+	swept   bool   // leftovers of others were looked for
 	failure string // the kind of failure last reported; empty when the last write went well
 
 	logging sync.Mutex
@@ -185,7 +187,9 @@ func (w *Writer) run() {
 			timer.Reset(time.Until(w.due))
 			w.mu.Unlock()
 		case <-timer.C:
-			w.Flush() // a failure is reported there, and the next Save tries again
+			if w.Flush() != nil { // it is reported there
+				timer.Reset(retryDelay)
+			}
 		case <-w.quit:
 			return
 		}
@@ -217,6 +221,9 @@ func (w *Writer) Flush() error {
 		}
 		w.mu.Unlock()
 		return w.failed(err)
+	}
+	if w.failure != "" && w.opts.Failed != nil {
+		w.opts.Failed(nil)
 	}
 	w.failure = ""
 	if err := w.settle(logged, w.id != was); err != nil {
@@ -268,6 +275,10 @@ func (w *Writer) write(s *transcript.Session) error {
 		return err
 	}
 	defer unlock()
+	if !w.swept {
+		w.swept = true
+		w.store.sweepLocked(w.store.recordDir())
+	}
 	current, err := w.stamp.current(w.store.recordPath(w.id))
 	if err != nil {
 		return err

@@ -14,8 +14,21 @@ type Word struct {
 	// stands in it as written, unless the script itself assigns the variable.
 	Text  string
 	Known bool // Text is what the program gets; a leading ~ may stand in it
-	// glob is the word as a pattern for path.Match, if the shell expands it.
+
+	// glob is the word as a pattern, see overlap, if the shell expands it or
+	// a part of it is not known.
 	glob string
+	// void is Text without the parts that are not known: what the program gets
+	// if they are empty.
+	void string
+	// lead is what the word begins with whatever its parts turn out to be.
+	lead string
+	more bool // it comes from the same source as the word before
+}
+
+// plainWord is a word that means what is written.
+func plainWord(text string) Word {
+	return Word{Source: text, Text: text, Known: true, void: text, lead: text}
 }
 
 // name is what the word calls when it is a command word: no directory, no
@@ -37,54 +50,116 @@ func (w Word) option() string {
 	return ""
 }
 
-// wordText does quote removal part by part.
-type wordText struct {
-	src  string
-	vars map[string]string
-	text strings.Builder
-	// glob is built beside text; it is of use only if meta is set.
-	glob      strings.Builder
-	meta      bool
-	unknown   bool
-	unescaped bool // an escape of $'…' that is left as written
+// pattern is what the word may become: its glob, or its text quoted.
+func (w Word) pattern() string {
+	if w.glob != "" {
+		return w.glob
+	}
+	return quoteGlob(w.Text)
 }
 
-// word reads a word of the source.
-func (r *reader) word(w *syntax.Word) Word {
-	source := slice(r.src, w)
-	if len(w.Parts) == 1 {
-		if lit, ok := w.Parts[0].(*syntax.Lit); ok && !strings.ContainsAny(lit.Value, "\\*?[{") {
-			return Word{Source: source, Text: lit.Value, Known: true}
-		}
-	}
-	t := wordText{src: r.src, vars: r.vars}
-	for i, p := range w.Parts {
-		t.part(p, i+1 < len(w.Parts))
-	}
-	if t.unescaped {
-		r.opaque("text is spelled in escapes: " + source)
-	}
-	word := Word{Source: source, Text: t.text.String(), Known: !t.unknown && !t.meta}
-	if t.meta {
-		word.glob = t.glob.String()
-	}
-	return word
+// hole is the pattern of a part that is not known. Unlike the * of a shell it
+// may hold slashes and begin with a dot.
+const hole = "**"
+
+// wordText does expansion and quote removal part by part.
+type wordText struct {
+	src   string
+	vars  map[string]string
+	whole bool     // values are not split into words
+	done  []string // words that are complete, with the state they had
+	words []Word
+
+	text, void, glob strings.Builder
+	lead             string
+	meta             bool // glob is of use
+	unknown          bool
+	hollow           bool // some part has no text at all
+	quoted           bool // it is a word even if empty
+	opened           bool // lead is complete
 }
 
 func (t *wordText) literal(s string) {
 	t.text.WriteString(s)
+	t.void.WriteString(s)
+	if !strings.ContainsAny(s, `*?[\`) {
+		t.glob.WriteString(s)
+		return
+	}
+	t.glob.WriteString(quoteGlob(s))
+}
+
+func quoteGlob(s string) string {
+	if !strings.ContainsAny(s, `*?[\`) {
+		return s
+	}
+	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		if strings.IndexByte(`*?[\`, s[i]) >= 0 {
-			t.glob.WriteByte('\\')
+			b.WriteByte('\\')
 		}
-		t.glob.WriteByte(s[i])
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// open ends what is certain at the beginning of the word.
+func (t *wordText) open() {
+	if !t.opened {
+		t.opened, t.lead = true, t.text.String()
 	}
 }
 
-func (t *wordText) hole(n syntax.Node) {
+func (t *wordText) hole(source string) {
+	t.open()
+	t.unknown, t.meta, t.hollow = true, true, true
+	t.text.WriteString(source)
+	t.glob.WriteString(hole)
+}
+
+// value stands for a variable that the script assigns.
+func (t *wordText) value(s string, quoted bool) {
+	t.open()
 	t.unknown = true
-	t.text.WriteString(slice(t.src, n))
-	t.glob.WriteByte('*')
+	if quoted || t.whole {
+		t.literal(s)
+		return
+	}
+	for i, f := range strings.Fields(s) {
+		if i > 0 || strings.TrimLeft(s, " \t\n") != s {
+			t.end()
+			t.open()
+			t.unknown = true
+		}
+		t.live(f)
+	}
+	if strings.TrimRight(s, " \t\n") != s {
+		t.end()
+	}
+}
+
+// live is text whose wildcards count.
+func (t *wordText) live(s string) {
+	t.text.WriteString(s)
+	t.void.WriteString(s)
+	t.glob.WriteString(s)
+	t.meta = t.meta || strings.ContainsAny(s, "*?[")
+}
+
+// end completes a word, if there is one.
+func (t *wordText) end() {
+	if t.text.Len() > 0 || t.quoted {
+		t.open()
+		w := Word{Text: t.text.String(), Known: !t.unknown && !t.meta, void: t.void.String(), lead: t.lead}
+		if t.meta {
+			w.glob = t.glob.String()
+		}
+		t.words = append(t.words, w)
+	}
+	t.text.Reset()
+	t.void.Reset()
+	t.glob.Reset()
+	t.lead, t.meta, t.unknown, t.hollow, t.quoted, t.opened = "", false, false, false, false, false
 }
 
 // bareText handles text outside quotes: backslashes, patterns and braces.
@@ -101,60 +176,37 @@ func (t *wordText) bareText(s string, more bool) {
 				t.literal("[")
 				continue
 			}
+			t.open()
+			if c != '*' || !strings.HasSuffix(t.text.String(), "*") {
+				t.glob.WriteByte(c)
+			}
 			t.meta = true
 			t.text.WriteByte(c)
-			t.glob.WriteByte(c)
-			if c == '[' && i+1 < len(s) && s[i+1] == '!' {
-				i++
-				t.text.WriteByte('!')
-				t.glob.WriteByte('^')
+			t.void.WriteByte(c)
+			if c == '[' {
+				n := classEnd(s[i:])
+				t.text.WriteString(s[i+1 : i+n])
+				t.void.WriteString(s[i+1 : i+n])
+				t.glob.WriteString(s[i+1 : i+n])
+				i += n - 1
 			}
 		case '{':
-			// A brace list is as good as a star here: both stand for several
-			// words that the text does not spell out.
+			// What the shell makes of this list is not known.
 			if end := braceEnd(s[i:], more); end > 0 {
-				t.meta = true
-				t.text.WriteString(s[i : i+end])
-				t.glob.WriteByte('*')
+				t.hole(s[i : i+end])
 				i += end - 1
 				continue
 			}
 			t.literal("{")
-		case ']', '^', '-':
-			t.text.WriteByte(c)
-			t.glob.WriteByte(c)
 		default:
-			t.literal(s[i : i+1])
-		}
-	}
-}
-
-// braceEnd is the length of the brace expansion at the start of s, 0 if the
-// shell would not expand it. One that runs on into the next part of the word
-// counts, whatever it holds.
-func braceEnd(s string, more bool) int {
-	depth, list := 0, false
-	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] == '\\':
-			i++
-		case s[i] == '{':
-			depth++
-		case s[i] == ',', strings.HasPrefix(s[i:], ".."):
-			list = true
-		case s[i] == '}':
-			if depth--; depth == 0 {
-				if !list {
-					return 0
-				}
-				return i + 1
+			end := i + 1
+			for end < len(s) && strings.IndexByte(`\*?[{`, s[end]) < 0 {
+				end++
 			}
+			t.literal(s[i:end])
+			i = end - 1
 		}
 	}
-	if more {
-		return len(s)
-	}
-	return 0
 }
 
 func (t *wordText) part(p syntax.WordPart, more bool) {
@@ -162,54 +214,35 @@ func (t *wordText) part(p syntax.WordPart, more bool) {
 	case *syntax.Lit:
 		t.bareText(p.Value, more)
 	case *syntax.SglQuoted:
+		t.quoted = true
 		if p.Dollar {
-			t.ansi(p.Value)
+			t.literal(unescapeANSI(p.Value))
 			return
 		}
 		t.literal(p.Value)
 	case *syntax.DblQuoted:
+		t.quoted = true
 		for _, q := range p.Parts {
 			if lit, ok := q.(*syntax.Lit); ok {
 				t.literal(unescapeDouble(lit.Value))
 				continue
 			}
-			t.part(q, false)
+			t.expansion(q, true)
 		}
-	case *syntax.ParamExp:
-		if value, ok := t.vars[variable(p)]; ok {
-			t.unknown = true
-			t.literal(value)
-			return
-		}
-		t.hole(p)
-	case *syntax.ExtGlob:
-		t.meta = true
-		t.hole(p)
 	default:
-		t.hole(p)
+		t.expansion(p, false)
 	}
 }
 
-// ansi handles $'…' as far as the usual escapes go.
-func (t *wordText) ansi(s string) {
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 == len(s) {
-			t.literal(s[i : i+1])
-			continue
-		}
-		i++
-		switch s[i] {
-		case 'n':
-			t.literal("\n")
-		case 't':
-			t.literal("\t")
-		case '\\', '\'', '"':
-			t.literal(s[i : i+1])
-		default:
-			t.unescaped, t.unknown = true, true
-			t.literal(s[i-1 : i+1])
+func (t *wordText) expansion(p syntax.WordPart, quoted bool) {
+	if p, ok := p.(*syntax.ParamExp); ok {
+		name := variable(p)
+		if value, ok := t.vars[name]; ok {
+			t.value(value, quoted && !strings.HasSuffix(name, "]"))
+			return
 		}
 	}
+	t.hole(slice(t.src, p))
 }
 
 func unescapeDouble(s string) string {
@@ -219,12 +252,19 @@ func unescapeDouble(s string) string {
 	return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`", "\\\n", "").Replace(s)
 }
 
-// variable is the name of a plain $name or ${name}, else "".
+// variable is the name of a plain $name or ${name}, with [@] behind it if it
+// stands for the whole of an array, else "".
 func variable(p *syntax.ParamExp) string {
-	if p.Param == nil || p.Excl || p.Length || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil {
+	if p.Param == nil || p.Excl || p.Length || p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil {
 		return ""
 	}
-	return p.Param.Value
+	if p.Index == nil {
+		return p.Param.Value
+	}
+	if w, ok := p.Index.(*syntax.Word); ok && (w.Lit() == "@" || w.Lit() == "*") {
+		return p.Param.Value + "[@]"
+	}
+	return ""
 }
 
 // slice is the source of a node, "" if its position makes no sense.

@@ -169,7 +169,7 @@ func TestStaleEdit(t *testing.T) {
 	s.prompt(s.create(), "go")
 	first := s.asked()
 	w.write("f.txt", "new first\nline 1\nline 2\nline three\n") // beside the edited line: the hunk shows other lines now
-	if r := s.answer(first, "once"); r.Outcome != wire.OutcomeStale {
+	if r := s.answer(first, "once"); r.Outcome != wire.OutcomeStale || r.Status != wire.RespondStale {
 		t.Errorf("answer %+v", r)
 	}
 	second := s.asked()

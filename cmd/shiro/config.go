@@ -143,7 +143,7 @@ func loadConfig(o configOptions) (config, []string, error) {
 			l.notices = append(l.notices, workspaceNotices(l)...)
 			add(l, err)
 		} else if _, err := os.Lstat(path); err == nil {
-			notices = append(notices, path+" is ignored until you trust this workspace")
+			notices = append(notices, path+" is ignored: this version trusts no workspace's configuration")
 		}
 	}
 	add(variableLayer(o.Env), nil)

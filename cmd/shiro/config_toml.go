@@ -69,7 +69,8 @@ func tomlError(path string, err error) error {
 	return e
 }
 
-// maskQuoted empties quotations of more than one character, except names of keys.
+// maskQuoted empties what a message quotes, except names of keys, and quotations
+// of single characters, perhaps escaped, when there are no others.
 func maskQuoted(message string) string {
 	if strings.HasPrefix(message, "Key '") {
 		return message
@@ -78,11 +79,16 @@ func maskQuoted(message string) string {
 	if open < 0 {
 		return message
 	}
-	end := strings.LastIndexByte(message, message[open])
-	if end-open <= 4 { // one character, perhaps escaped
+	quote := message[open : open+1]
+	long := false
+	parts := strings.Split(message, quote)
+	for i := 1; i < len(parts); i += 2 {
+		long = long || len(parts[i]) > 3
+	}
+	if !long {
 		return message
 	}
-	return message[:open+1] + "…" + message[end:]
+	return message[:open+1] + "…" + message[strings.LastIndex(message, quote):]
 }
 
 // lineProbe refuses any value: the decoder keeps the positions of keys to itself and tells them only in an error.

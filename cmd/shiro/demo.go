@@ -52,7 +52,7 @@ func runDemo(ctx context.Context, args []string, std streams) int {
 	fs.StringVar(&o.key, "key", "", "API `key` of that server; the environment's when left out")
 	fs.StringVar(&o.model, "model", "", "`id` of its model")
 	fs.StringVar(&o.api, "api", "", "the `wire` it speaks: responses or chat")
-	if code, ok := parse(fs, args, std); !ok {
+	if code, ok := parse(fs, 0, args, std); !ok {
 		return code
 	}
 	switch {

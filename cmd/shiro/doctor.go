@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -32,12 +31,8 @@ type doctor struct {
 func runDoctor(ctx context.Context, args []string, std streams) int {
 	fs := flag.NewFlagSet("shiro doctor", flag.ContinueOnError)
 	settings := settingFlags(fs)
-	if code, ok := parse(fs, args, std); !ok {
+	if code, ok := parse(fs, 1, args, std); !ok {
 		return code
-	}
-	if fs.NArg() > 1 {
-		fmt.Fprintln(std.err, "shiro: doctor takes one folder, after its flags")
-		return 2
 	}
 	folder := "."
 	if fs.NArg() == 1 {

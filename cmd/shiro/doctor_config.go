@@ -74,10 +74,14 @@ func (d *doctor) toolNames() []string {
 // showSettings says where each setting came from. The key's value is not in it.
 func (d *doctor) showSettings(c config) {
 	values := settingValues(c)
+	unused := c.unused()
 	for _, f := range append(c.fields(), c.terminalFields()...) {
-		if from := c.From[f.name]; from != "" {
+		if from := c.From[f.name]; from != "" && !slices.Contains(unused, f.name) {
 			d.ok("setting", "%s = %s  (%s)", strings.TrimPrefix(f.name, "terminal."), values[f.name], from)
 		}
+	}
+	for _, name := range unused {
+		d.warn("setting", strings.TrimPrefix(name, "terminal.")+" is set, and has no effect in this version", "do not rely on it")
 	}
 }
 

@@ -258,7 +258,7 @@ func TestDoctorPassesNoticesOn(t *testing.T) {
 	}}
 	report, code := p.examine(t)
 	expectLines(t, report,
-		"warn notice FOLDER/.shiro/config.toml is ignored until you trust this workspace",
+		"warn notice FOLDER/.shiro/config.toml is ignored: this version trusts no workspace's configuration",
 		`warn notice permission rule for "Bash": there is no such tool`,
 		"fix: did you mean bash?",
 		"warn guard off: irreversible shell commands are not refused",

@@ -156,6 +156,9 @@ func (w *world) launch(args ...string) *server {
 		s.cmd.Wait()
 		<-s.Done()
 		out.Close()
+		if log := s.log.String(); strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic") {
+			w.t.Errorf("the server's log:\n%s", log)
+		}
 		if stray := s.Stray(); len(stray) > 0 {
 			w.t.Errorf("stray output of the server: %q", stray)
 		}
@@ -252,7 +255,11 @@ func (s *server) quit() int {
 	if err := s.Notify("exit", nil); err != nil {
 		s.w.t.Fatal(err)
 	}
-	return s.exitCode()
+	code := s.exitCode()
+	if code != 0 {
+		s.w.t.Errorf("exit code %d after shutdown\n%s", code, s.log)
+	}
+	return code
 }
 
 // kill ends the process as a power cut would.

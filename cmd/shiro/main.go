@@ -48,12 +48,16 @@ func main() {
 
 // dispatch runs the command that args name: 0 done, 1 failed, 2 not understood.
 func dispatch(ctx context.Context, args []string, std streams) int {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") && !isHelp(args[0]) {
-		args = append([]string{"lsp"}, args...)
-	}
-	if isHelp(args[0]) {
+	switch {
+	case len(args) > 1 && args[0] == "help":
+		return dispatch(ctx, []string{args[1], "-h"}, std)
+	case len(args) > 0 && isHelp(args[0]):
 		usage(std.out)
 		return 0
+	case len(args) > 0 && (args[0] == "-v" || args[0] == "--version"):
+		args = []string{"version"}
+	case len(args) == 0 || strings.HasPrefix(args[0], "-"):
+		args = append([]string{"lsp"}, args...)
 	}
 	for _, c := range commands() {
 		if c.name == args[0] {
@@ -77,15 +81,18 @@ func usage(w io.Writer) {
 	fmt.Fprint(w, "\n`shiro COMMAND -h` lists a command's flags.\n")
 }
 
-// parse reads flags. It reports false, with the exit code, when the command
-// should not go on.
-func parse(fs *flag.FlagSet, args []string, std streams) (code int, ok bool) {
+// parse reads flags and at most that many words after them. It reports false,
+// with the exit code, when the command should not go on.
+func parse(fs *flag.FlagSet, words int, args []string, std streams) (code int, ok bool) {
 	fs.SetOutput(std.err)
 	err := fs.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0, false
 	case err != nil:
+		return 2, false
+	case fs.NArg() > words:
+		fmt.Fprintf(std.err, "%s: %q is one word too many\n", fs.Name(), fs.Arg(words))
 		return 2, false
 	}
 	return 0, true
@@ -108,7 +115,10 @@ func version() string {
 	return "devel"
 }
 
-func runVersion(_ context.Context, _ []string, std streams) int {
+func runVersion(_ context.Context, args []string, std streams) int {
+	if code, ok := parse(flag.NewFlagSet("shiro version", flag.ContinueOnError), 0, args, std); !ok {
+		return code
+	}
 	fmt.Fprintln(std.out, "shiro", version())
 	return 0
 }

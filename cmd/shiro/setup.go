@@ -66,11 +66,14 @@ func (w *workshop) setup(ctx context.Context, cwd string) (*agent.Setup, error) 
 	if setup.MaxSteps == 0 {
 		setup.MaxSteps = defaultMaxSteps
 	}
+	for _, name := range cfg.unused() {
+		notices = append(notices, "the setting "+name+" has no effect in this version")
+	}
 	for _, n := range append(notices, found.Notices...) {
 		setup.Notices = append(setup.Notices, agent.Notice{Level: "warning", Title: n, Key: n})
 	}
 	options := tool.Options{
-		Workspace: ws, SecretNames: keyVariables(), Secrets: []string{string(found.APIKey)},
+		Workspace: ws, SecretNames: keyVariables(), Secrets: w.secrets(found),
 		Denied: func(rel string) bool {
 			return policy.Decide(permission.Call{Tool: "read_file", Paths: []string{rel}, Root: ws.Root}).Decision == permission.Deny
 		},
@@ -78,6 +81,7 @@ func (w *workshop) setup(ctx context.Context, cwd string) (*agent.Setup, error) 
 	if !w.noMemory {
 		notes := w.store.Notes(cwd)
 		options.Notes = notes
+		setup.Memory = agentNotes{notes}
 		setup.Notes = func() string {
 			block, err := notes.Block()
 			if err != nil {
@@ -86,12 +90,30 @@ func (w *workshop) setup(ctx context.Context, cwd string) (*agent.Setup, error) 
 			return block
 		}
 	}
+	history := w.store.History(cwd)
+	setup.History = func(prompt string) {
+		if err := history.Add(prompt); err != nil {
+			w.log.Warn("a prompt was not kept in the history", "err", err)
+		}
+	}
 	setup.Tools = func(todos tool.TodoList) []tool.Tool {
 		o := options
 		o.Todos = todos
 		return tool.New(o)
 	}
 	return setup, nil
+}
+
+// secrets are the values that no result may show: every provider key there is,
+// not only the one in use.
+func (w *workshop) secrets(found providerConfig) []string {
+	values := []string{string(found.APIKey)}
+	for _, name := range keyVariables() {
+		if v, ok := w.env(name); ok {
+			values = append(values, v)
+		}
+	}
+	return values
 }
 
 // client returns the client for a model server. It is kept, with its

@@ -1,15 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"strings"
 
 	"shiro/agent"
-	wire "shiro/lsp/protocol"
 	"shiro/memory"
 	"shiro/memory/transcript"
 )
@@ -19,10 +18,7 @@ type records struct{ *memory.Store }
 
 func (r records) Load(idOrPrefix string) (*transcript.Session, any, error) {
 	rec, stamp, err := r.Store.Load(idOrPrefix)
-	if errors.Is(err, memory.ErrNotFound) {
-		err = agent.ErrNotFound
-	}
-	return rec, stamp, err
+	return rec, stamp, agentError(err)
 }
 
 func (r records) Open(id string, version any, notice func(agent.Notice)) (agent.Writer, error) {
@@ -30,6 +26,10 @@ func (r records) Open(id string, version any, notice func(agent.Notice)) (agent.
 	w, err := r.Store.Writer(memory.WriterOptions{
 		Session: id, Stamp: stamp,
 		Failed: func(err error) {
+			if err == nil {
+				notice(agent.Notice{Level: "info", Title: "The conversation is saved again", Key: "unsaved"})
+				return
+			}
 			notice(agent.Notice{Level: "error", Title: "The conversation is not being saved", Detail: err.Error(), Key: "unsaved"})
 		},
 		Forked: func(id string) {
@@ -39,10 +39,10 @@ func (r records) Open(id string, version any, notice func(agent.Notice)) (agent.
 			})
 		},
 	})
-	if locked, ok := errors.AsType[*memory.LockedError](err); ok {
-		return nil, &lockedError{locked}
+	if err != nil {
+		return nil, agentError(err)
 	}
-	return w, err
+	return w, nil
 }
 
 // lockedError tells the editor who writes a session.
@@ -51,32 +51,17 @@ type lockedError struct{ *memory.LockedError }
 func (e *lockedError) Is(target error) bool { return target == agent.ErrLocked }
 func (e *lockedError) Owner() int           { return e.PID }
 
-// catalog lets the editor look through the store.
-type catalog struct{ store *memory.Store }
-
-func (c catalog) Sessions(q wire.SessionListParams) (wire.SessionListResult, error) {
-	l, err := c.store.List(memory.ListOptions{CWD: q.Cwd, Query: q.Query, Limit: q.Limit, Cursor: q.Cursor})
-	if err != nil {
-		return wire.SessionListResult{}, err
-	}
-	res := wire.SessionListResult{NextCursor: l.Next, Skipped: l.Skipped}
-	for _, i := range l.Sessions {
-		res.Sessions = append(res.Sessions, wire.SessionInfo{
-			ID: i.ID, Title: i.Title, Cwd: i.CWD, CreatedAt: wire.TimestampOf(i.CreatedAt), UpdatedAt: wire.TimestampOf(i.UpdatedAt),
-			State: wire.SessionIdle, Turns: i.Turns, Messages: i.Messages, Model: i.Model,
-			Tokens: wire.SessionTokens{Input: i.InputTokens, Output: i.OutputTokens}, CostUSD: i.CostUSD, Preview: i.Preview,
-		})
-	}
-	return res, nil
-}
-
 func runSessions(_ context.Context, args []string, std streams) int {
 	fs := flag.NewFlagSet("shiro sessions", flag.ContinueOnError)
 	here := fs.Bool("here", false, "only those of the current folder")
 	limit := fs.Int("n", 15, "how `many`")
-	query := fs.String("query", "", "only those with this `text` in title, id or preview")
-	if code, ok := parse(fs, args, std); !ok {
+	query := fs.String("query", "", "only those with this `text` in title, id, preview or a prompt")
+	if code, ok := parse(fs, 0, args, std); !ok {
 		return code
+	}
+	if *limit < 1 {
+		fmt.Fprintln(std.err, "shiro sessions: -n takes a number from 1")
+		return 2
 	}
 	home, err := homeDir(os.LookupEnv)
 	if err != nil {
@@ -96,10 +81,14 @@ func runSessions(_ context.Context, args []string, std streams) int {
 		return 1
 	}
 	for _, s := range l.Sessions {
-		title := strings.Join(strings.Fields(s.Title), " ")
+		title := strings.Join(strings.Fields(cmp.Or(s.Name, s.Title)), " ")
 		fmt.Fprintf(std.out, "%s  %s  %4dmsg  %s\n", s.ID, s.UpdatedAt.UTC().Format("2006-01-02 15:04"), s.Messages, title)
 	}
-	if len(l.Sessions) == 0 {
+	switch {
+	case len(l.Sessions) > 0:
+	case *here || *query != "":
+		fmt.Fprintln(std.out, "No saved session fits.")
+	default:
 		fmt.Fprintln(std.out, "No saved sessions.")
 	}
 	if l.Skipped > 0 {

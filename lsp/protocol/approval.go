@@ -74,6 +74,7 @@ type Hunk struct {
 	NewStart int    `json:"newStart" jsonschema:"first line in the new text, counted from 1"`
 	NewLines int    `json:"newLines" jsonschema:"lines of the new text"`
 	Text     string `json:"text" jsonschema:"the lines, each after a space, a minus or a plus"`
+	Shown    string `json:"shown,omitzero" jsonschema:"the text with its invisible characters escaped; only when that differs, and then this is what to show"`
 }
 
 // CommandSubject is a command that has not been run.

@@ -31,7 +31,7 @@ const (
 	KindTurnMismatch         ErrorKind = "turn_mismatch"          // another turn runs than the one named: expected, actual
 	KindApprovalNotFound     ErrorKind = "approval_not_found"     // no approval has this id
 	KindStaleEdit            ErrorKind = "stale_edit"             // a file is not as the edit expects it: uri, expectedHash, actualHash
-	KindConflict             ErrorKind = "conflict"               // files changed on both sides: uris
+	KindConflict             ErrorKind = "conflict"               // files, or notes, changed on both sides: uris, or expectedHash and actualHash
 	KindPermissionDenied     ErrorKind = "permission_denied"      // a rule forbids it: rule, source
 	KindUntrustedWorkspace   ErrorKind = "untrusted_workspace"    // the user has not yet trusted this workspace
 	KindAuthRequired         ErrorKind = "auth_required"          // the provider wants a key: provider, methods
@@ -117,8 +117,8 @@ type ErrorData struct {
 	Actual          string    `json:"actual,omitzero" jsonschema:"the turn that runs, if any, trn_"`
 	URI             string    `json:"uri,omitzero" jsonschema:"the document"`
 	Version         *int32    `json:"version,omitzero" jsonschema:"its version now"`
-	ExpectedHash    string    `json:"expectedHash,omitzero" jsonschema:"SHA-256 in hex of the text that was expected"`
-	ActualHash      string    `json:"actualHash,omitzero" jsonschema:"SHA-256 in hex of the text that is there"`
+	ExpectedHash    string    `json:"expectedHash,omitzero" jsonschema:"SHA-256 in hex of what was expected"`
+	ActualHash      string    `json:"actualHash,omitzero" jsonschema:"SHA-256 in hex of what is there"`
 	URIs            []string  `json:"uris,omitzero" jsonschema:"the documents"`
 	Rule            string    `json:"rule,omitzero" jsonschema:"the rule that forbids it"`
 	Source          string    `json:"source,omitzero" jsonschema:"where that rule is from"`

@@ -67,6 +67,7 @@ const (
 	EventApprovalRequested EventType = "approval.requested" // a tool call waits for an answer
 	EventApprovalResolved  EventType = "approval.resolved"  // it waits no more
 	EventQueueUpdated      EventType = "queue.updated"      // the waiting prompts changed
+	EventMemoryChanged     EventType = "memory.changed"     // somebody changed the notes of the session's folder
 	EventProviderRetrying  EventType = "provider.retrying"  // a request to the model failed
 	EventNotice            EventType = "notice"             // something the user should know
 )
@@ -94,6 +95,7 @@ func Events() []EventData {
 		{EventApprovalRequested, true, Approval{}},
 		{EventApprovalResolved, true, ApprovalResolved{}},
 		{EventQueueUpdated, true, Queue{}},
+		{EventMemoryChanged, true, MemoryChanged{}},
 		{EventProviderRetrying, true, ProviderRetrying{}},
 		{EventNotice, true, Notice{}},
 	}

@@ -14,6 +14,11 @@ const (
 	MethodSessionList     = "shiro/session/list"
 	MethodSessionHistory  = "shiro/session/history"
 	MethodSessionClose    = "shiro/session/close"
+	MethodSessionRename   = "shiro/session/rename"
+	MethodSessionArchive  = "shiro/session/archive"
+	MethodSessionDelete   = "shiro/session/delete"
+	MethodSessionExport   = "shiro/session/export"
+	MethodSessionFork     = "shiro/session/fork"
 	MethodTurnStart       = "shiro/turn/start"
 	MethodTurnInterrupt   = "shiro/turn/interrupt"
 	MethodApprovalList    = "shiro/approval/list"
@@ -21,6 +26,12 @@ const (
 	MethodTodoGet         = "shiro/todo/get"
 	MethodContextGet      = "shiro/context/get"
 	MethodItemGet         = "shiro/item/get"
+	MethodMemoryList      = "shiro/memory/list"
+	MethodMemoryWrite     = "shiro/memory/write"
+	MethodMemoryDelete    = "shiro/memory/delete"
+	MethodMemoryCompact   = "shiro/memory/compact"
+	MethodHistoryList     = "shiro/history/list"
+	MethodHistoryAppend   = "shiro/history/append"
 	MethodSchema          = "shiro/schema"
 )
 
@@ -85,6 +96,11 @@ func Methods() []Method {
 		{MethodSessionList, SessionListParams{}, SessionListResult{}},
 		{MethodSessionHistory, SessionHistoryParams{}, SessionHistoryResult{}},
 		{MethodSessionClose, SessionCloseParams{}, Empty{}},
+		{MethodSessionRename, SessionRenameParams{}, Empty{}},
+		{MethodSessionArchive, SessionArchiveParams{}, Empty{}},
+		{MethodSessionDelete, SessionDeleteParams{}, Empty{}},
+		{MethodSessionExport, SessionExportParams{}, SessionExportResult{}},
+		{MethodSessionFork, SessionForkParams{}, SessionForkResult{}},
 		{MethodTurnStart, TurnStartParams{}, TurnStartResult{}},
 		{MethodTurnInterrupt, TurnInterruptParams{}, TurnInterruptResult{}},
 		{MethodApprovalList, ApprovalListParams{}, ApprovalListResult{}},
@@ -92,6 +108,12 @@ func Methods() []Method {
 		{MethodTodoGet, TodoGetParams{}, Todo{}},
 		{MethodContextGet, ContextGetParams{}, Context{}},
 		{MethodItemGet, ItemGetParams{}, ItemGetResult{}},
+		{MethodMemoryList, MemoryListParams{}, MemoryListResult{}},
+		{MethodMemoryWrite, MemoryWriteParams{}, MemoryWriteResult{}},
+		{MethodMemoryDelete, MemoryDeleteParams{}, MemoryDeleteResult{}},
+		{MethodMemoryCompact, MemoryCompactParams{}, MemoryCompactResult{}},
+		{MethodHistoryList, HistoryListParams{}, HistoryListResult{}},
+		{MethodHistoryAppend, HistoryAppendParams{}, Empty{}},
 		{MethodSchema, Empty{}, map[string]any{}},
 	}
 }

@@ -14,16 +14,20 @@ import (
 // is never an accident.
 func TestNamesAreTheSpecified(t *testing.T) {
 	want := map[string]string{
-		"methods": `shiro/approval/list shiro/approval/respond shiro/context/get shiro/event shiro/item/get shiro/schema
-			shiro/session/attach shiro/session/close shiro/session/create shiro/session/detach shiro/session/history
-			shiro/session/list shiro/todo/get shiro/turn/interrupt shiro/turn/start`,
-		"ApprovalKind": "edit command network mcp outside_root other",
-		"AttachMode":   "replay snapshot",
-		"AttachReason": "fresh epoch cursor_expired too_far",
-		"Channel":      "text reasoning args stdout stderr output",
-		"ContentType":  "text resource_link resource",
-		"ContextLevel": "ok amber red",
-		"Disposition":  "started queued",
+		"methods": `shiro/approval/list shiro/approval/respond shiro/context/get shiro/event shiro/history/append
+			shiro/history/list shiro/item/get shiro/memory/compact shiro/memory/delete shiro/memory/list shiro/memory/write
+			shiro/schema shiro/session/archive
+			shiro/session/attach shiro/session/close shiro/session/create shiro/session/delete shiro/session/detach
+			shiro/session/export shiro/session/fork shiro/session/history shiro/session/list shiro/session/rename
+			shiro/todo/get shiro/turn/interrupt shiro/turn/start`,
+		"ApprovalKind":  "edit command network mcp outside_root other",
+		"AttachMode":    "replay snapshot",
+		"AttachReason":  "fresh epoch cursor_expired too_far",
+		"Channel":       "text reasoning args stdout stderr output",
+		"CompactStatus": "compacted unchanged unconfirmed",
+		"ContentType":   "text resource_link resource",
+		"ContextLevel":  "ok amber red",
+		"Disposition":   "started queued",
 		"ErrorKind": `parse_error invalid_request method_not_found invalid_params internal_error
 			not_initialized cancelled content_modified
 			version_unsupported feature_not_negotiated session_not_found session_locked turn_busy turn_mismatch
@@ -31,12 +35,15 @@ func TestNamesAreTheSpecified(t *testing.T) {
 			provider_error context_exhausted overloaded cursor_expired too_large duplicate_request client_unavailable
 			shutting_down`,
 		"EventType": `session.updated turn.started turn.completed item.started item.updated item.completed item.delta
-			todo.updated context.updated approval.requested approval.resolved queue.updated provider.retrying notice`,
+			todo.updated context.updated approval.requested approval.resolved queue.updated memory.changed
+			provider.retrying notice`,
+		"ExportFormat":  "md jsonl",
 		"FileOp":        "create modify delete",
 		"HistoryView":   "summary full",
 		"HunkDecision":  "accept reject",
 		"ItemKind":      "user text reasoning tool notice",
 		"ItemStatus":    "pending in_progress completed failed cancelled declined",
+		"NoteKind":      "fact decision gotcha command",
 		"NoticeLevel":   "info warning error",
 		"OptionKind":    "allow_once allow_turn allow_session allow_always reject",
 		"Outcome":       "allowed rejected cancelled stale",

@@ -37,8 +37,9 @@ type ServerCapabilities struct {
 // ServerFeatures says what a server can do beyond answering its methods. A
 // feature that is left out is one it has not.
 type ServerFeatures struct {
-	Queue bool `json:"queue,omitzero" jsonschema:"a prompt sent while a turn runs can wait for its end"`
-	Hunks bool `json:"hunks,omitzero" jsonschema:"an edit can be answered hunk by hunk, or with the user's own text"`
+	Queue  bool `json:"queue,omitzero" jsonschema:"a prompt sent while a turn runs can wait for its end"`
+	Hunks  bool `json:"hunks,omitzero" jsonschema:"an edit can be answered hunk by hunk, or with the user's own text"`
+	Memory bool `json:"memory,omitzero" jsonschema:"notes about projects are used"`
 }
 
 // ServerLimits says how much a server takes. Zero or left out is no limit of the

@@ -4,7 +4,7 @@ package protocol
 // which always carries all of it.
 type SessionInfo struct {
 	ID        string        `json:"id" jsonschema:"the stem of the session's file, a UUIDv7"`
-	Title     string        `json:"title" jsonschema:"the beginning of the first prompt; untitled before it"`
+	Title     string        `json:"title" jsonschema:"the name the user gave it, else the beginning of the first prompt; untitled before it"`
 	Cwd       string        `json:"cwd" jsonschema:"absolute path of the working directory"`
 	CreatedAt Timestamp     `json:"createdAt" jsonschema:"when the session was made"`
 	UpdatedAt Timestamp     `json:"updatedAt" jsonschema:"when its record last changed"`
@@ -15,6 +15,8 @@ type SessionInfo struct {
 	Tokens    SessionTokens `json:"tokens" jsonschema:"tokens the provider has counted, over all turns"`
 	CostUSD   *float64      `json:"costUsd,omitzero" jsonschema:"what those tokens cost in US dollars; left out when the price is not known"`
 	Preview   string        `json:"preview,omitzero" jsonschema:"the beginning of the last message, on one line"`
+	ParentID  string        `json:"parentId,omitzero" jsonschema:"the session it was forked from"`
+	Archived  bool          `json:"archived,omitzero" jsonschema:"it was put away"`
 }
 
 // SessionTokens counts what went to the model and what came back.
@@ -29,7 +31,7 @@ type SessionState string
 const (
 	SessionIdle    SessionState = "idle"    // no turn runs
 	SessionRunning SessionState = "running" // a turn runs
-	SessionWaiting SessionState = "waiting" // a turn waits for an approval
+	SessionWaiting SessionState = "waiting" // a turn waits for an approval, or will when the session is attached to
 )
 
 // SessionCreateParams asks for a new session.
@@ -123,10 +125,11 @@ type SessionDetachParams struct {
 
 // SessionListParams asks for stored sessions, latest change first.
 type SessionListParams struct {
-	Cwd    string `json:"cwd,omitzero" jsonschema:"only sessions of this working directory"`
-	Query  string `json:"query,omitzero" jsonschema:"only sessions with this text in title, id or preview, in any case"`
-	Cursor string `json:"cursor,omitzero" jsonschema:"nextCursor of the page before"`
-	Limit  int    `json:"limit,omitzero" jsonschema:"how many at most; 50 when left out, never more than 200"`
+	Cwd      string `json:"cwd,omitzero" jsonschema:"only sessions of this working directory"`
+	Query    string `json:"query,omitzero" jsonschema:"only sessions with this text in title, id, preview or a prompt, in any case"`
+	Archived bool   `json:"archived,omitzero" jsonschema:"those that were put away too"`
+	Cursor   string `json:"cursor,omitzero" jsonschema:"nextCursor of the page before"`
+	Limit    int    `json:"limit,omitzero" jsonschema:"how many at most; 50 when left out, never more than 200"`
 }
 
 // SessionListResult is one page of the list.

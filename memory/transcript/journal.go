@@ -16,6 +16,7 @@ const (
 	EntryResult   = "result"   // the result of one call of the last response or message; the last one counts
 	EntryNotebook = "notebook" // the task list
 	EntryTotals   = "totals"   // tokens and cost at the end of a turn
+	EntryLabel    = "label"    // name and whether archived
 )
 
 // An Entry is one line of a session's journal: something that happened in a
@@ -30,6 +31,9 @@ type Entry struct {
 	Message *Message `json:"message,omitempty"` // message, response; result: a tool message with that result
 
 	Notebook json.RawMessage `json:"notebook,omitempty"`
+
+	Name     string `json:"name,omitempty"`
+	Archived bool   `json:"archived,omitempty"`
 
 	InputTokens  int64    `json:"inputTokens,omitempty"`
 	OutputTokens int64    `json:"outputTokens,omitempty"`
@@ -91,6 +95,8 @@ func (s *Session) Replay(entries []Entry) error {
 			results = append(results, e.Message.Parts...)
 		case EntryNotebook:
 			next.Notebook = e.Notebook
+		case EntryLabel:
+			next.Name, next.Archived = e.Name, e.Archived
 		case EntryTotals:
 			next.InputTokens, next.OutputTokens, next.CostUSD = e.InputTokens, e.OutputTokens, e.CostUSD
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -24,6 +26,11 @@ type Session struct {
 	InputTokens  int64    // sum over finished turns
 	OutputTokens int64    // likewise
 	CostUSD      *float64 // nil when the model's price is not known
+
+	// Ours; the terminal tool passes them on or drops them.
+	Name     string // given by the user, shown for Title; empty when there is none
+	ParentID string // the session it was forked from; empty for others
+	Archived bool   // put away: not in lists unless asked for
 
 	Notebook json.RawMessage // {"todos": [...]}; empty when there is none
 	Messages []*Message
@@ -56,6 +63,7 @@ func ParseSession(data []byte) (*Session, error) {
 		"inputTokens": (*tokens)(&s.InputTokens), "outputTokens": (*tokens)(&s.OutputTokens),
 		"costUsd": &s.CostUSD, "notebook": &s.Notebook,
 	}
+	ours := map[string]any{"name": &s.Name, "parentId": &s.ParentID, "archived": &s.Archived} // else somebody else's
 	seen := make(map[string]bool, len(required))
 	for d.PeekKind() == '"' {
 		t, err := d.ReadToken()
@@ -79,7 +87,7 @@ func ParseSession(data []byte) (*Session, error) {
 			if v, err = d.ReadValue(); err == nil {
 				if target := optional[name]; target != nil {
 					err = json.Unmarshal(v, target)
-				} else {
+				} else if target := ours[name]; target == nil || json.Unmarshal(v, target) != nil {
 					s.extra = append(s.extra, member{name, append(json.RawMessage(nil), v...)})
 				}
 			}
@@ -144,7 +152,17 @@ func (s *Session) MarshalJSON() ([]byte, error) {
 	field("provider", s.Provider)
 	field("model", s.Model)
 	field("title", s.Title)
-	b = fmt.Appendf(b, `,"inputTokens":%d,"outputTokens":%d,"messages":[`, s.InputTokens, s.OutputTokens)
+	b = fmt.Appendf(b, `,"inputTokens":%d,"outputTokens":%d`, s.InputTokens, s.OutputTokens)
+	if s.Name != "" {
+		field("name", s.Name)
+	}
+	if s.ParentID != "" {
+		field("parentId", s.ParentID)
+	}
+	if s.Archived {
+		b = append(b, `,"archived":true`...)
+	}
+	b = append(b, `,"messages":[`...)
 	for i, m := range s.Messages {
 		if i > 0 {
 			b = append(b, ',')
@@ -186,6 +204,21 @@ func MakeTitle(messages []*Message) string {
 		return m.Text
 	}
 	return "untitled"
+}
+
+// nameUnits bounds a session's name, in UTF-16 units.
+const nameUnits = 100
+
+// CleanName returns name as one line without control characters, cut to 100
+// UTF-16 units.
+func CleanName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, name)
+	return Cut(strings.Join(strings.Fields(name), " "), nameUnits)
 }
 
 // Cut returns the longest prefix of s of at most n UTF-16 units.
