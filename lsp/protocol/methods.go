@@ -50,7 +50,7 @@ const (
 // Limits of one message or page. Sizes are in bytes of UTF-8 before JSON
 // escaping, unless the name says otherwise.
 const (
-	MaxMessageBytes = 8 << 20   // a whole encoded message, either way
+	MaxMessageBytes = 32 << 20  // a whole encoded message to the server
 	ReplayEvents    = 512       // events in one answer to attach
 	ReplayBytes     = 1 << 20   // encoded events in one answer to attach
 	TailItems       = 50        // items in a snapshot unless the client asks for another number

@@ -1,19 +1,11 @@
 package protocol
 
 // ClientCapabilities stands at capabilities.experimental.shiro in the params of
-// initialize. A client that leaves it out speaks plain LSP and gets no events.
+// initialize. A client that leaves it out speaks plain LSP.
 type ClientCapabilities struct {
-	ProtocolVersions []int          `json:"protocolVersions" jsonschema:"the versions the client speaks; none in common with the server is the error version_unsupported"`
-	ClientID         string         `json:"clientId,omitzero" jsonschema:"stable name of this installation and workspace; it stands in resolvedBy when this client answers an approval"`
-	Features         ClientFeatures `json:"features,omitzero" jsonschema:"what the client can show or do"`
-	Events           EventFilter    `json:"events,omitzero" jsonschema:"ephemeral events that this client never wants"`
-	MaxMessageBytes  int            `json:"maxMessageBytes,omitzero" jsonschema:"the largest message the client can read, in bytes; the server's own limit when left out"`
-}
-
-// ClientFeatures says what a client can do beyond the methods. A feature that is
-// left out is one it has not.
-type ClientFeatures struct {
-	Hunks bool `json:"hunks,omitzero" jsonschema:"the client lets the user answer an edit hunk by hunk"`
+	ProtocolVersions []int       `json:"protocolVersions" jsonschema:"the versions the client speaks; none in common with the server is the error version_unsupported"`
+	ClientID         string      `json:"clientId,omitzero" jsonschema:"stable name of this installation and workspace; it stands in resolvedBy when this client answers an approval"`
+	Events           EventFilter `json:"events,omitzero" jsonschema:"ephemeral events that this client never wants"`
 }
 
 // EventFilter names events not to be sent. Only ephemeral ones can be left out:
@@ -45,7 +37,7 @@ type ServerFeatures struct {
 // ServerLimits says how much a server takes. Zero or left out is no limit of the
 // protocol's.
 type ServerLimits struct {
-	MaxMessageBytes int `json:"maxMessageBytes" jsonschema:"the largest message either side should send, in bytes"`
+	MaxMessageBytes int `json:"maxMessageBytes" jsonschema:"the largest message the server reads, in bytes; a larger one is refused"`
 	ReplayPage      int `json:"replayPage" jsonschema:"the most events in one answer to attach"`
 	MaxActiveTurns  int `json:"maxActiveTurns,omitzero" jsonschema:"the most sessions that run a turn at once"`
 	MaxQueued       int `json:"maxQueued" jsonschema:"the most prompts waiting in one session"`
