@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -97,13 +98,14 @@ type Agent struct {
 
 	mu     sync.Mutex
 	open   map[string]*Session
+	leaves map[string]chan struct{}     // by id, of those that are being released: closed in the end
 	always map[string][]permission.Rule // granted in a folder, by its path
 	closed bool
 }
 
 // New returns an agent whose conversations end with ctx.
 func New(ctx context.Context, o Options) *Agent {
-	a := &Agent{opts: o, open: make(map[string]*Session), always: make(map[string][]permission.Rule)}
+	a := &Agent{opts: o, open: make(map[string]*Session), leaves: make(map[string]chan struct{}), always: make(map[string][]permission.Rule)}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	return a
 }
@@ -130,7 +132,11 @@ func (a *Agent) Open(ctx context.Context, idOrPrefix string) (*Session, error) {
 	if s := a.Session(idOrPrefix); s != nil {
 		return s, nil
 	}
+	a.left(ctx, idOrPrefix)
 	rec, version, err := a.opts.Store.Load(idOrPrefix)
+	if err == nil && a.left(ctx, rec.ID) {
+		rec, version, err = a.opts.Store.Load(rec.ID)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -185,25 +191,52 @@ func (a *Agent) start(ctx context.Context, rec *transcript.Session, version any)
 func (a *Agent) Release(id string) error {
 	a.mu.Lock()
 	s := a.open[id]
-	delete(a.open, id)
-	a.mu.Unlock()
 	if s == nil {
+		a.mu.Unlock()
 		return nil
 	}
-	return s.close()
+	left := make(chan struct{})
+	delete(a.open, id)
+	a.leaves[id] = left
+	a.mu.Unlock()
+	err := s.close()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.leaves, id)
+	close(left)
+	return err
+}
+
+// left waits for the end of a conversation that is being released, and reports
+// whether it was: until then the store does not hold all of it.
+func (a *Agent) left(ctx context.Context, id string) bool {
+	a.mu.Lock()
+	left := a.leaves[id]
+	a.mu.Unlock()
+	if left == nil {
+		return false
+	}
+	select {
+	case <-left:
+	case <-ctx.Done():
+	}
+	return true
 }
 
 // Close ends all conversations and waits for them.
 func (a *Agent) Close() error {
 	a.mu.Lock()
 	a.closed = true
-	open := a.open
+	open, leaves := a.open, maps.Clone(a.leaves)
 	a.open = nil
 	a.mu.Unlock()
 	a.cancel()
 	var errs []error
 	for _, s := range open {
 		errs = append(errs, s.close())
+	}
+	for _, left := range leaves {
+		<-left
 	}
 	return errors.Join(errs...)
 }

@@ -69,8 +69,11 @@ func TestRespond(t *testing.T) {
 		t.Errorf("an unknown approval: %v", err)
 	}
 	for _, bad := range []Answer{
-		{}, {Option: "maybe"}, {Option: "once", Hunks: map[string]bool{"hnk_1": true}},
-		{Option: "once", HunkFeedback: map[string]string{"hnk_1": "x"}}, {Option: "once", Edited: map[string]string{"/a": "x"}},
+		{},
+		{Option: "maybe"},
+		{Option: "once", Hunks: map[string]bool{"hnk_1": true}},
+		{Option: "once", HunkFeedback: map[string]string{"hnk_1": "x"}},
+		{Option: "once", Edited: map[string]string{"/a": "x"}},
 	} {
 		if _, err := c.Respond(a.ID, bad); !errors.Is(err, ErrBadAnswer) {
 			t.Errorf("answer %+v: %v", bad, err)

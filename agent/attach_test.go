@@ -170,7 +170,7 @@ func TestReplay(t *testing.T) {
 // whole characters, and then what follows without a gap.
 func TestAttachToLongOutput(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ask("bash", "A", args{"command": "for i in $(seq 12000); do echo 渐渐渐渐渐; done; echo last; while [ ! -e go ]; do sleep 0.01; done; echo more"}))
+	w := newWorld(t, ask("bash", "A", args{"command": "for i in $(seq 12000); do echo 渐渐渐渐; done; echo last; while [ ! -e go ]; do sleep 0.01; done; echo more"}))
 	w.rules(allow("bash", "*"))
 	c := w.create()
 	c.start(Prompt{Text: "go"})

@@ -135,6 +135,10 @@ func (s *Session) decide(t *turn, c *call) {
 		s.finish(t, c, failure(s.unknownTool(c.part.ToolName)))
 		return
 	}
+	if err := c.check(); err != nil {
+		s.finish(t, c, failure(err.Error()))
+		return
+	}
 	s.mu.Lock()
 	c.verdict = s.decideLocked(c.tool.Name, c.live.item.Shown)
 	s.mu.Unlock()
@@ -306,4 +310,12 @@ func (s *Session) unknownTool(name string) string {
 		names = append(names, t.Name)
 	}
 	return fmt.Sprintf("there is no tool %q. The tools are: %s.", name, joinNearest(name, names))
+}
+
+// check says what is wrong with the input, before anybody is asked about it.
+func (c *call) check() error {
+	if c.tool.Check == nil {
+		return nil
+	}
+	return c.tool.Check(c.part.Input)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,6 +108,39 @@ func TestRelease(t *testing.T) {
 	}
 	again := w.open(c.ID)
 	again.aliveAfter()
+}
+
+// A conversation that is being closed can be opened at the same time: whoever
+// does gets one that works, with all that was said.
+func TestOpenWhileReleasing(t *testing.T) {
+	t.Parallel()
+	w := newWorldOn(t, mock.Responses, mock.Options{Fallback: mock.Func(func(r mock.Request) mock.Step {
+		if p := prompts(r); len(p) == 1 {
+			return mock.Text("partial text").Chunk(4).Silence(2)
+		}
+		return mock.Say("fine")
+	})})
+	for range 30 {
+		c := w.create()
+		c.start(Prompt{Text: "go"})
+		next[ItemDelta](c)
+		done := make(chan error, 1)
+		go func() { done <- w.agent.Release(c.ID) }()
+		for w.agent.Session(c.ID) == c.Session {
+			runtime.Gosched()
+		}
+		s, err := w.agent.Open(t.Context(), c.ID)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if err != nil {
+			t.Fatalf("opening: %v", err)
+		}
+		w.listen(s).aliveAfter()
+		if got := shape(w.store.record(c.ID).Messages); !strings.Contains(got, "part") {
+			t.Fatalf("record\n%s", got)
+		}
+	}
 }
 
 // What a conversation cannot begin with.

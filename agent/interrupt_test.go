@@ -265,7 +265,7 @@ func TestInterruptMeetsAnswer(t *testing.T) {
 		},
 	})
 	outcomes := make(map[string]int)
-	for n := range 150 {
+	for n := range 75 {
 		c := w.create()
 		c.start(Prompt{Text: "go"})
 		a := c.asked()

@@ -103,6 +103,7 @@ func (w *world) rules(rules ...permission.Rule) {
 func allow(tool, pattern string) permission.Rule {
 	return permission.Rule{Tool: tool, Pattern: pattern, Decision: permission.Allow}
 }
+
 func deny(tool, pattern string) permission.Rule {
 	return permission.Rule{Tool: tool, Pattern: pattern, Decision: permission.Deny}
 }

@@ -164,9 +164,18 @@ func TestOrderCheckerSeesFaults(t *testing.T) {
 	it := func(status Status) Item { return Item{ID: "i", Status: status} }
 	a := &Approval{ID: "a", Item: "i"}
 	good := []any{
-		TurnStarted{}, ItemStarted{it(Pending)}, ItemDelta{"i", "text", 0, "ab"}, ItemDelta{"i", "text", 2, "c"},
-		ApprovalRequested{a}, ApprovalResolved{Approval: a}, ItemUpdated{it(InProgress)}, ItemCompleted{it(Completed)},
-		ContextUpdated{}, TurnCompleted{}, SessionUpdated{}, QueueUpdated{},
+		TurnStarted{},
+		ItemStarted{it(Pending)},
+		ItemDelta{"i", "text", 0, "ab"},
+		ItemDelta{"i", "text", 2, "c"},
+		ApprovalRequested{a},
+		ApprovalResolved{Approval: a},
+		ItemUpdated{it(InProgress)},
+		ItemCompleted{it(Completed)},
+		ContextUpdated{},
+		TurnCompleted{},
+		SessionUpdated{},
+		QueueUpdated{},
 	}
 	number := func(list []any) []Event {
 		var events []Event

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -61,16 +62,17 @@ func TestNotBusyAfterTheEnd(t *testing.T) {
 	c := w.create()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	for range 4 {
+	for range 2 {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				c.Info()
+				runtime.Gosched()
 			}
 		})
 	}
 	defer wg.Wait()
 	defer cancel()
-	for i := range 60 {
+	for i := range 30 {
 		if _, _, err := c.Start(Prompt{Text: fmt.Sprint(i)}); err != nil {
 			t.Fatalf("prompt %d right after the end of a turn: %v", i, err)
 		}
@@ -220,8 +222,11 @@ func TestInterruptAtTheHandOver(t *testing.T) {
 	for lane := range lanes {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(lane), 3))
+			begun := time.Now()
+			w.create().say("A alone")
+			length := int(time.Since(begun))
 			for range runs / lanes {
-				id, got := handOver(t, w, time.Duration(r.IntN(20_000))*time.Microsecond, r.IntN(2) == 0)
+				id, got := handOver(t, w, time.Duration(r.IntN(2*length)), r.IntN(2) == 0)
 				mu.Lock()
 				of[id] = got
 				outcomes[got]++
@@ -336,7 +341,7 @@ func TestConversationsAreIndependent(t *testing.T) {
 	t.Parallel()
 	w := newWorldOn(t, mock.Chat, mock.Options{Fallback: mock.Func(func(r mock.Request) mock.Step {
 		if prompts(r)[0] == "stuck" {
-			return mock.Text("thinking").Silence(1)
+			return mock.Text("thinking").Chunk(4).Silence(1)
 		}
 		return mock.Say("fine")
 	})})

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"shiro/agent/provider"
 	mock "shiro/agent/provider/providertest"
 )
 
@@ -182,6 +183,32 @@ func TestRetryAfterPartialAnswer(t *testing.T) {
 			if items := r.Items(); items[len(items)-1].Kind == "result" && strings.Count(string(r.Body), marker) != 1 {
 				t.Errorf("%s: the text goes back %d times", api, strings.Count(string(r.Body), marker))
 			}
+		}
+	}
+}
+
+// A server that goes silent does not hold the conversation: after the idle limit
+// the answer is asked again, and when that does not help the turn fails with
+// what may pass.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	for _, api := range []string{mock.Responses, mock.Chat} {
+		for after, retries := range map[int]int{0: 0, 2: 0, 1: 1} {
+			silent := mock.Text("some text").Chunk(4).Silence(after)
+			w := newWorldOn(t, api, mock.Options{Script: slices.Repeat([]mock.Step{silent}, retries+1)})
+			client := provider.New(provider.Options{API: api, BaseURL: w.model.URL(), IdleTimeout: 200 * time.Millisecond, FirstByteTimeout: 200 * time.Millisecond})
+			t.Cleanup(client.Close)
+			w.setup.Model, w.setup.MaxRetries = client, retries
+			c := w.create()
+			end := c.say("go")
+			must(t, end, Failed, Erred)
+			if !end.Failure.Retryable || count[Retrying](c.all()) != retries {
+				t.Errorf("%s, after %d deltas: %+v", api, after, end.Failure)
+			}
+			if got := shape(w.store.record(c.ID).Messages); got != "user \"go\"\n" {
+				t.Errorf("%s, after %d deltas: record\n%s", api, after, got)
+			}
+			c.aliveAfter()
 		}
 	}
 }

@@ -25,6 +25,7 @@ type memStore struct {
 	files  map[string][]byte
 	saves  map[string][]*transcript.Session // what it was given, in order
 	logs   map[string][]logged              // likewise
+	inUse  map[string]bool
 	closed int
 }
 
@@ -35,7 +36,7 @@ type logged struct {
 }
 
 func newMemStore(t testing.TB) *memStore {
-	return &memStore{t: t, files: make(map[string][]byte), saves: make(map[string][]*transcript.Session), logs: make(map[string][]logged)}
+	return &memStore{t: t, files: make(map[string][]byte), saves: make(map[string][]*transcript.Session), logs: make(map[string][]logged), inUse: make(map[string]bool)}
 }
 
 // put stores a conversation of someone else's.
@@ -66,6 +67,12 @@ func (m *memStore) Load(id string) (*transcript.Session, any, error) {
 }
 
 func (m *memStore) Open(id string, _ any, _ func(Notice)) (Writer, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.inUse[id] {
+		return nil, ErrLocked
+	}
+	m.inUse[id] = true
 	return &memWriter{m: m, id: id}, nil
 }
 
@@ -106,6 +113,7 @@ func (w *memWriter) Close() error {
 		return errors.New("closed twice")
 	}
 	w.closed = true
+	w.m.inUse[w.id] = false
 	w.m.closed++
 	return nil
 }

@@ -23,6 +23,11 @@ func newView(a Attachment) *view {
 	v := &view{text: make(map[string]string), asked: make(map[string]bool)}
 	if s := a.Snapshot; s != nil {
 		v.items, v.state, v.todo, v.queue = slices.Clone(s.Items), s.Info.State, s.Todo, s.Queue
+		for _, it := range s.Items {
+			if it.Status == InProgress && (it.Kind == TextItem || it.Kind == ReasoningItem) {
+				v.text[it.ID+" "+string(it.Kind)] = ""
+			}
+		}
 		for _, l := range s.Live {
 			if len(l.Text) == l.To {
 				v.text[l.Item+" "+l.Channel] = l.Text

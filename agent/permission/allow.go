@@ -20,6 +20,12 @@ func (s *shellCall) permission(whole string) Verdict {
 		if c.Starter {
 			continue
 		}
+		if c.Hazard == "" && !s.stays(c) {
+			c.Hazard = "it runs in another directory than the workspace"
+		}
+		if e := s.mayRun(c); e != nil {
+			return asking(e, c.Text, because("it may turn out to be what "+e.String()+" is about", c.Text))
+		}
 		v, ok := s.commandPermission(c)
 		if !ok {
 			return asking(s.find(ShellTool, c.Text, (*entry).matchCommand), c.Text, because(c.Hazard, c.Text))
@@ -42,14 +48,16 @@ func (s *shellCall) permission(whole string) Verdict {
 		}
 	}
 	for _, f := range s.script.Files {
-		for _, tool := range s.fencesFor(f) {
-			e := s.globbed(tool, f.glob)
-			if e == nil {
-				continue
-			}
-			if _, ok := s.allowed(f.Name, isAny); !ok {
-				return asking(e, "", because(f.Name+" may stand for a file denied by "+e.String(), whole))
-			}
+		var rule string
+		if e, _ := s.globbed(f); e != nil {
+			rule = e.String()
+		} else if v, ok := s.fileDenial(f, false); ok {
+			rule = v.Rule
+		} else {
+			continue
+		}
+		if _, ok := s.allowed(f.Name, isAny); !ok {
+			return asking(nil, "", because(f.Name+" may stand for a file denied by "+rule, whole))
 		}
 	}
 	return join(grounds)
@@ -60,7 +68,7 @@ func (s *shellCall) commandPermission(c *Command) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	texts := []string{c.Text}
-	if c.plain != "" && c.Hazard == "" && s.inside(c.dir) {
+	if c.plain != "" && c.Hazard == "" {
 		texts = append(texts, c.plain)
 	}
 	for _, text := range texts {
@@ -104,6 +112,16 @@ func (s *shellCall) allowed(text string, sufficient func(pattern string) bool) (
 		return Verdict{Decision: Allow, Rule: r.String(), Source: SourceGrant}, true
 	}
 	return Verdict{}, false
+}
+
+// stays reports whether a command runs in the workspace, or does the same
+// everywhere.
+func (s *shellCall) stays(c *Command) bool {
+	switch c.Name() {
+	case "cd", "pushd", "popd", "pwd", "ls", "cat", "head", "tail", "wc", "echo", "printf", "true", "false", "grep", "test", "[":
+		return true
+	}
+	return !slices.ContainsFunc(c.places, func(dir string) bool { return !s.inside(dir) })
 }
 
 // inside reports whether a directory is the workspace or within it.

@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -12,14 +11,19 @@ import (
 // not empty.
 func (r *reader) command(words []Word, redirs []*syntax.Redirect) {
 	i := len(r.out.Commands)
-	r.out.Commands = append(r.out.Commands, Command{Text: sources(words), Words: words, normal: normal(words)})
+	r.out.Commands = append(r.out.Commands, Command{Text: sources(words), Words: words, normal: normal(words), forms: r.forms(words)})
 	c := &r.out.Commands[i]
 	name := c.Name()
 	if !words[0].Known {
+		r.calls = true
 		r.opaque("the command word is not literal: " + words[0].Source)
-		r.hide(c.Text)
+		r.hide(texts(words))
+		for _, f := range c.forms {
+			r.hide(strings.Join(f, " "))
+		}
 	}
 	c.Hazard = hazard(name, words)
+	r.sentTo(c, name, words)
 	if s, ok := starterOf(name, words); ok {
 		r.start(i, s, words, redirs)
 		return
@@ -29,15 +33,16 @@ func (r *reader) command(words []Word, redirs []*syntax.Redirect) {
 		r.shell(i, words, redirs)
 		return
 	case "git":
-		words = readGit(c)
+		words = r.git(c)
 		name = strings.Join(c.normal[:min(2, len(c.normal))], " ")
-		if c.dir != "" {
-			r.visits(c.dir)
-		}
 	case "find":
 		r.find(i, words)
 	case "cd", "pushd":
 		r.move(words)
+	case "set":
+		r.exports = r.exports || setsExport(words)
+	case "sed":
+		r.sed(c, words)
 	case "trap":
 		r.trap(words)
 	case "eval":
@@ -60,7 +65,7 @@ func (r *reader) command(words []Word, redirs []*syntax.Redirect) {
 // arguments records the files among the words of a command.
 func (r *reader) arguments(name string, words []Word) {
 	files := fileArguments(name, words)
-	if name == "echo" || name == "printf" {
+	if name == "echo" || name == "printf" || namesOnly(name, words) {
 		r.out.echoed = append(r.out.echoed, files...)
 		return
 	}
@@ -70,39 +75,57 @@ func (r *reader) arguments(name string, words []Word) {
 // start reads a command whose operands are another command.
 func (r *reader) start(i int, s starter, words []Word, redirs []*syntax.Redirect) {
 	c := &r.out.Commands[i]
-	n, assigns, ok := s.operand(words)
+	own := s.read(words)
 	if s.asks {
 		c.asks, c.Hazard = true, c.Name()+" runs it as another user"
 	}
-	if !ok {
+	if !own.ok {
 		r.opaque("options that are not known: " + c.Text)
 		r.hide(texts(words[1:]))
+		for _, w := range words[1:] {
+			r.hide(optionValue(w.Text))
+		}
 		r.arguments("", words)
 		return
 	}
-	for _, w := range assigns {
+	outer := r.exports
+	r.exports = true
+	for _, w := range own.assigns {
 		name, _, _ := strings.Cut(w.Text, "=")
-		value := w
-		value.Text = w.Text[len(name)+1:]
-		r.set(name, value)
+		r.set(name, w.from(len(name)+1))
 	}
-	inner := words[n:]
+	r.exports = outer
+	for _, w := range own.files {
+		r.file(w, false)
+	}
+	inner := words[own.n:]
 	if len(inner) == 0 {
 		return
 	}
 	c.Starter = !s.rule && !s.asks && words[0].bare()
 	if s.input {
 		r.out.takesInput = true
-		inner = append(slices.Clone(inner), Word{Source: "…", Text: "…"})
-		if isShell(inner[0].name()) && writesInput(words[1:n]) {
+		if !writesInput(words[1:own.n]) {
+			inner = append(slices.Clone(inner), Word{Source: "…", Text: "…"})
+		} else if isShell(inner[0].name()) {
 			r.opaque("input becomes part of a script: " + c.Text)
 		}
 	}
+	at := r.at
+	for _, w := range own.dirs {
+		r.moveTo(w)
+	}
+	r.started(inner, redirs)
+	r.at = at
+}
+
+// started reads a command that another starts.
+func (r *reader) started(words []Word, redirs []*syntax.Redirect) {
 	if r.inner++; r.inner > maxInner {
 		r.opaque("too many commands that start another")
-		r.hide(texts(inner))
+		r.hide(texts(words))
 	} else {
-		r.command(inner, redirs)
+		r.command(words, redirs)
 	}
 	r.inner--
 }
@@ -163,60 +186,6 @@ func (r *reader) input(redirs []*syntax.Redirect) (string, bool) {
 	return text, ok
 }
 
-func (r *reader) find(i int, words []Word) {
-	narrow, deletes := false, false
-	for j := 1; j < len(words); j++ {
-		switch words[j].Text {
-		case "-exec", "-execdir", "-ok", "-okdir":
-			end := j + 1
-			for end < len(words) && words[end].Text != ";" && (words[end].Text != "+" || words[end-1].Text != "{}") {
-				end++
-			}
-			if end > j+1 {
-				r.command(words[j+1:end:end], nil)
-			}
-			j = end
-		case "-delete":
-			deletes = true
-		case "-fprint", "-fprint0", "-fprintf", "-fls":
-			if j+1 < len(words) {
-				r.file(words[j+1], true)
-			}
-		case "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex":
-			narrow = narrow || j+1 < len(words) && strings.Trim(words[j+1].Text, "*.") != ""
-		case "-empty":
-			narrow = true
-		}
-	}
-	r.out.Commands[i].deletes = deletes && !narrow
-}
-
-func (r *reader) move(words []Word) {
-	for _, w := range words[1:] {
-		if w.option() == "" {
-			r.visits(w.Text)
-			r.at = path.Join(r.at, w.Text)
-			if path.IsAbs(w.Text) {
-				r.at = w.Text
-			}
-			return
-		}
-	}
-}
-
-// visits records a directory in which names that follow may lie: as seen from
-// the start and as seen from where the script moved before.
-func (r *reader) visits(dir string) {
-	if len(r.out.dirs) >= maxDirs {
-		r.opaque("the script moves between many directories")
-		return
-	}
-	r.out.dirs = append(r.out.dirs, dir)
-	if r.at != "" && !path.IsAbs(dir) {
-		r.out.dirs = append(r.out.dirs, path.Join(r.at, dir))
-	}
-}
-
 func (r *reader) trap(words []Word) {
 	if len(words) < 3 || words[1].Text == "-" || words[1].Text == "" && words[1].Known {
 		return
@@ -242,59 +211,43 @@ func (r *reader) builtin(name string, words []Word) {
 		}
 		v := strings.TrimPrefix(w.Text, "-v")
 		v, _, _ = strings.Cut(strings.TrimSuffix(v, "+"), "=")
-		if hazardous(strings.TrimSuffix(v, "+")) {
+		v = strings.TrimSuffix(v, "+")
+		if hazardous(v) || name == "export" && isName(v) && !harmlessVariable(v) {
 			r.out.Assigns = append(r.out.Assigns, Assign{Name: v, Hazard: true})
 		}
+		delete(r.vars, v)
 	}
-}
-
-// readGit finds the subcommand behind git's own options and returns the words
-// from there on, or just the command word if there is none.
-func readGit(c *Command) []Word {
-	words, i := c.Words, 1
-loop:
-	for i < len(words) {
-		switch opt := words[i].Text; opt {
-		case "-C":
-			if i+1 == len(words) {
-				break loop
-			}
-			c.dir = words[i+1].Text
-			if !words[i+1].Known {
-				c.Hazard = "git is sent to a directory that is not known"
-			}
-			i += 2
-		case "--no-pager", "-P", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs", "--no-advice":
-			i++
-		case "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source":
-			c.Hazard = "git " + opt + " changes what git runs"
-			i += 2
-		case "--version", "--help", "-v", "-h":
-			break loop
-		default:
-			if !strings.HasPrefix(opt, "-") {
-				break loop
-			}
-			c.Hazard = "git " + opt + " changes what git runs"
-			i++
-		}
-	}
-	i = min(i, len(words))
-	c.normal = append([]string{"git"}, plainTexts(words[i:])...)
-	if i > 1 && words[0].bare() {
-		c.plain = strings.TrimSuffix("git "+sources(words[i:]), " ")
-	}
-	if i == len(words) {
-		return words[:1]
-	}
-	if h := gitHazard(words[i:]); h != "" {
-		c.Hazard = h
-	}
-	return words[i:]
 }
 
 func normal(words []Word) []string {
 	return append([]string{words[0].name()}, plainTexts(words[1:])...)
+}
+
+// forms are other ways to read a command with parts that are not known: as if
+// they were empty.
+func (r *reader) forms(words []Word) [][]string {
+	if !slices.ContainsFunc(words, func(w Word) bool { return !w.Known && w.void != w.Text }) {
+		return nil
+	}
+	var void []Word
+	for _, w := range words {
+		switch {
+		case w.Known || w.Source == "…":
+			void = append(void, w)
+		case w.void != "":
+			v := w
+			v.Text = w.void
+			void = append(void, v)
+		}
+	}
+	if len(void) == 0 {
+		return nil
+	}
+	form := normal(void)
+	if form[0] == "git" {
+		form = append(form[:1], afterOptions(form[1:])...)
+	}
+	return [][]string{form}
 }
 
 func plainTexts(words []Word) []string {
@@ -307,13 +260,16 @@ func plainTexts(words []Word) []string {
 
 func texts(words []Word) string { return strings.Join(plainTexts(words), " ") }
 
+// sources is what words were written as, each once.
 func sources(words []Word) string {
 	if len(words) == 1 {
 		return words[0].Source
 	}
-	out := make([]string, len(words))
+	out := make([]string, 0, len(words))
 	for i, w := range words {
-		out[i] = w.Source
+		if i == 0 || !w.more {
+			out = append(out, w.Source)
+		}
 	}
 	return strings.Join(out, " ")
 }

@@ -46,6 +46,9 @@ func (r *reader) expansion(n *syntax.ParamExp) {
 	if n.Excl {
 		r.evaluates = true
 	}
+	if n.Repl != nil && n.Repl.With != nil {
+		r.file(r.word(n.Repl.With), false)
+	}
 	if n.Exp == nil {
 		return
 	}

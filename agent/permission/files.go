@@ -1,14 +1,14 @@
 package permission
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // fileArguments guesses which words of a command name files. It leans to yes:
 // only words that are known to be text, patterns or code are left out. A git
 // command is given from its subcommand on, with a name such as "git add".
 func fileArguments(name string, words []Word) []File {
-	if namesOnly(name, words) {
-		return nil
-	}
 	f := fileFinder{name: name, writes: writesAll(name, words)}
 	f.skip = firstIsPattern(name, words)
 	end := false // of options
@@ -29,12 +29,47 @@ func fileArguments(name string, words []Word) []File {
 		if output := isOutput(w.Text); i+1 < len(words) && (output || takesFile(name, w.Text)) {
 			i++
 			f.add(words[i], words[i].Text, output)
+			if takesFile(name, w.Text) {
+				f.pattern(words[i].Text)
+			}
 		}
 	}
 	if lastIsTarget(name) && f.last < len(f.files) {
 		f.files[f.last].Write = true
 	}
+	f.copies(words)
 	return f.files
+}
+
+// pattern makes the latest file one that the program itself expands.
+func (f *fileFinder) pattern(text string) {
+	if n := len(f.files); n > 0 && strings.ContainsAny(text, "*?[") {
+		f.files[n-1].glob = text
+	}
+}
+
+// copies adds the files that a program makes in a directory: under the names
+// they have where they come from.
+func (f *fileFinder) copies(words []Word) {
+	if !lastIsTarget(f.name) && f.name != "mv" || len(f.operands) == 0 {
+		return
+	}
+	from, to := f.operands[:len(f.operands)-1], f.operands[len(f.operands)-1]
+	directory := len(from) > 1 || strings.HasSuffix("/"+to.Text, "/") || strings.HasSuffix("/"+to.Text, "/.") || strings.HasSuffix("/"+to.Text, "/..")
+	for i := 1; i < len(words); i++ {
+		for _, o := range [...]string{"-t", "--target-directory"} {
+			if value, _, ok := valueOf(words, i, o); ok {
+				from, to, directory = f.operands, value, true
+			}
+		}
+	}
+	for _, w := range from {
+		made := File{Name: path.Join(to.Text, path.Base(w.Text)), Write: true, maybe: !directory}
+		if w.glob != "" || to.glob != "" {
+			made.glob = path.Join(to.pattern(), path.Base(w.pattern()))
+		}
+		f.files = append(f.files, made)
+	}
 }
 
 type fileFinder struct {
@@ -43,6 +78,8 @@ type fileFinder struct {
 	writes bool // every operand is written
 	skip   bool // the next operand is a pattern or a script
 	last   int  // index in files of the latest operand
+
+	operands []Word
 }
 
 func (f *fileFinder) add(w Word, name string, write bool) {
@@ -50,8 +87,9 @@ func (f *fileFinder) add(w Word, name string, write bool) {
 		return
 	}
 	file := File{Name: name, Write: write}
-	if name == w.Text {
-		file.glob = w.glob
+	if strings.HasSuffix(w.Text, name) {
+		part := w.from(len(w.Text) - len(name))
+		file.glob, file.void = part.glob, part.void
 	}
 	f.files = append(f.files, file)
 }
@@ -64,12 +102,24 @@ func (f *fileFinder) operand(w Word) {
 		return
 	}
 	f.last = len(f.files)
+	f.operands = append(f.operands, w)
 	f.add(w, w.Text, f.writes)
 	f.parts(w, w.Text)
 }
 
+// Of many parts only the outer ones are looked at, or a long word of nothing
+// but marks would take its square.
 func (f *fileFinder) parts(w Word, text string) {
+	const outer = 16
+	seen, left := 0, strings.Count(text, "=")+strings.Count(text, ":")+strings.Count(text, "@")
 	for i := 0; i < len(text); i++ {
+		if c := text[i]; c != '=' && c != ':' && c != '@' {
+			continue
+		}
+		seen, left = seen+1, left-1
+		if seen > outer && left >= outer {
+			continue
+		}
 		switch text[i] {
 		case '=', ':', '@':
 			f.add(w, text[i+1:], f.writes || strings.HasPrefix(text, "of="))
@@ -88,9 +138,15 @@ func (f *fileFinder) option(w Word) {
 	case takesText(f.name, name), len(name) > 2 && takesText(f.name, name[:2]):
 	case ok:
 		f.add(w, value, f.writes || isOutput(name))
+		if takesFile(f.name, name) {
+			f.pattern(value)
+		}
 		f.parts(w, value)
 	case !strings.HasPrefix(name, "--") && len(name) > 2:
 		f.add(w, name[2:], f.writes || isOutput(name[:2]))
+		if takesFile(f.name, name[:2]) {
+			f.pattern(name[2:])
+		}
 	}
 }
 
@@ -161,6 +217,8 @@ func takesFile(name, opt string) bool {
 		return opt == "--include" || opt == "-f" || opt == "--file"
 	case "rg":
 		return opt == "-g" || opt == "--glob" || opt == "--iglob" || opt == "-f" || opt == "--file"
+	case "find":
+		return opt == "-name" || opt == "-iname" || opt == "-path" || opt == "-ipath" || opt == "-wholename"
 	}
 	return false
 }
@@ -200,7 +258,8 @@ func lastIsTarget(name string) bool {
 // writesAll reports whether a program changes every file it is given.
 func writesAll(name string, words []Word) bool {
 	switch name {
-	case "tee", "touch", "truncate", "rm", "rmdir", "unlink", "shred", "mv", "chmod", "chown", "chgrp", "patch", "sponge", "ed", "ex", "mkdir",
+	case "tee", "touch", "truncate", "rm", "rmdir", "unlink", "shred", "mv", "chmod", "chown", "chgrp", "patch", "sponge", "mkdir",
+		"ed", "ex", "vi", "vim", "nvim", "nano", "pico", "emacs", "joe", "micro",
 		"git checkout", "git restore", "git rm", "git mv", "git apply", "git clean", "git reset":
 		return true
 	case "sed", "perl", "ruby", "yq":

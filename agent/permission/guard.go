@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"path"
 	"strings"
 )
 
@@ -40,15 +41,17 @@ func guard(s *Script) string {
 		if c.deletes {
 			return deleteReason
 		}
-		if why := refusal(c.normal[0], c.normal[1:]); why != "" {
-			return why
+		for _, words := range append(c.forms, c.normal) {
+			if why := refusal(words[0], words[1:]); why != "" {
+				return why
+			}
 		}
 		if dropsData(strings.Join(c.normal, " ")) {
 			return dropsDataReason
 		}
 	}
 	for _, r := range s.Redirects {
-		if r.Write && rawDevice(r.Target.Text) {
+		if r.Write && (rawDevice(r.Target.Text) || rawDevice(r.Target.void)) {
 			return rawDeviceReason
 		}
 	}
@@ -88,7 +91,9 @@ func refusal(name string, args []string) string {
 		return chmodRefusal(args)
 	case name == "dd":
 		for _, a := range args {
-			if of, ok := strings.CutPrefix(a, "of="); ok && strings.HasPrefix(of, "/dev/") && of != "/dev/null" && of != "/dev/stdout" && of != "/dev/stderr" {
+			of, ok := strings.CutPrefix(a, "of=")
+			of = path.Clean(of)
+			if ok && strings.HasPrefix(of, "/dev/") && of != "/dev/null" && of != "/dev/stdout" && of != "/dev/stderr" {
 				return rawDeviceReason
 			}
 		}
@@ -180,7 +185,7 @@ func anyOption(args []string, letters string, long ...string) bool {
 
 // rawDevice reports whether a path is a disk rather than a file on one.
 func rawDevice(name string) bool {
-	dev, ok := strings.CutPrefix(name, "/dev/")
+	dev, ok := strings.CutPrefix(path.Clean(name), "/dev/")
 	if !ok {
 		return false
 	}

@@ -1,6 +1,10 @@
 package permission
 
-import "strings"
+import (
+	"os"
+	"path"
+	"strings"
+)
 
 // A rule such as "git *" or "go test *" trusts a program with its arguments.
 // The options below turn such a program into one that starts another or writes
@@ -8,7 +12,7 @@ import "strings"
 func riskyOptions(program string) []string {
 	switch program {
 	case "go":
-		return []string{"-exec", "-toolexec", "-vettool"}
+		return []string{"-exec", "-toolexec", "-vettool", "-ldflags", "-overlay", "-modfile", "-compiler", "-gccgoflags", "-pkgdir"}
 	case "find":
 		return []string{"-delete", "-fprint", "-fprint0", "-fprintf", "-fls"}
 	case "fd", "fdfind":
@@ -17,7 +21,9 @@ func riskyOptions(program string) []string {
 		return []string{"--pre", "--hostname-bin"}
 	case "sort":
 		return []string{"-o", "--output", "--compress-program"}
-	case "sed", "perl", "ruby", "yq":
+	case "sed":
+		return []string{"-i", "--in-place", "-f", "--file"}
+	case "perl", "ruby", "yq":
 		return []string{"-i", "--in-place", "--inplace"}
 	case "tar":
 		return []string{"-I", "-F", "--use-compress-program", "--to-command", "--checkpoint-action", "--rsh-command", "--info-script"}
@@ -41,68 +47,71 @@ func riskyOptions(program string) []string {
 
 func hazard(program string, words []Word) string {
 	risky := riskyOptions(program)
-	for _, w := range words[1:] {
-		if w.option() == "" {
-			continue
+	is := isOption
+	switch program {
+	case "go":
+		is = isGoOption
+	case "tar":
+		if len(words) > 1 && words[1].option() == "" && words[1].Text != "" { // letters without a dash
+			letters := words[1]
+			letters.Text, letters.lead = "-"+letters.Text, "-"+letters.lead
+			words = append([]Word{words[0], letters}, words[2:]...)
 		}
+	}
+	for i, w := range words[1:] {
 		for _, o := range risky {
-			if isOption(w.Text, o) {
+			if mayBeOption(w, o, is) {
 				return program + " " + o + " starts another program or writes a file"
 			}
 		}
+		if program == "go" && w.option() != "" && writesElsewhere(words, i+1) {
+			return program + " " + w.Text + " writes a file"
+		}
 	}
 	return ""
 }
 
-// gitHazard looks at a git command from its subcommand on.
-func gitHazard(words []Word) string {
-	if len(words) == 0 {
-		return ""
-	}
-	sub := words[0].Text
-	next := ""
-	if len(words) > 1 {
-		next = words[1].Text
-	}
+// mayBeOption reports whether a word sets an option, or may once the shell
+// knows what is in it.
+func mayBeOption(w Word, option string, is func(word, option string) bool) bool {
 	switch {
-	case !words[0].Known:
-		return "the git subcommand is not known"
-	case sub == "bisect" && next == "run", sub == "submodule" && next == "foreach", sub == "filter-branch":
-		return "git " + sub + " starts other programs"
-	case sub == "config" && next != "--get" && next != "--get-all" && next != "--list" && next != "-l" && next != "get" && next != "list":
-		return "git config changes what git runs"
+	case w.option() != "" && is(w.Text, option):
+		return true
+	case w.Known || w.Source == "…":
+		return false
+	case w.lead == "":
+		return true
+	case w.lead[0] != '-':
+		return false
+	case len(w.lead) == 1, len(option) == 2 && w.lead[1] != '-':
+		return true
 	}
-	short := gitShortOption(sub)
-	for _, w := range words[1:] {
-		if w.option() == "" {
-			continue
-		}
-		for _, o := range [...]string{"--output", "--ext-diff", "--textconv", "--open-files-in-pager", "--upload-pack", "--receive-pack", "--exec", "--extcmd"} {
-			if isOption(w.Text, o) {
-				return "git " + sub + " " + o + " starts another program or writes a file"
-			}
-		}
-		if short != "" && isOption(w.Text, short) {
-			return "git " + sub + " " + short + " starts another program"
-		}
-	}
-	return ""
+	return strings.HasPrefix(option, w.lead) || strings.HasPrefix("-"+option, w.lead) || is(w.lead, option)
 }
 
-// gitShortOption is the short option with which a subcommand starts another
-// program.
-func gitShortOption(sub string) string {
-	switch sub {
-	case "grep":
-		return "-O"
-	case "rebase", "difftool":
-		return "-x"
-	case "clone":
-		return "-c"
-	case "ls-remote":
-		return "-u"
+// isGoOption is isOption for programs that have no bundles and no short forms.
+func isGoOption(word, option string) bool {
+	name, _, _ := strings.Cut(word, "=")
+	return name == option || name == "-"+option
+}
+
+// writesElsewhere reports whether the option of go at word i writes to a file
+// that is not in the workspace, or may be one that others read as a program.
+func writesElsewhere(words []Word, i int) bool {
+	name, _, _ := strings.Cut(strings.TrimLeft(words[i].Text, "-"), "=")
+	name = strings.TrimPrefix(name, "test.")
+	switch name {
+	case "o", "coverprofile", "cpuprofile", "memprofile", "blockprofile", "mutexprofile", "trace", "outputdir":
+	default:
+		return false
 	}
-	return ""
+	opt, _, _ := strings.Cut(words[i].Text, "=")
+	value, _, _ := valueOf(words, i, opt)
+	if value.Text == os.DevNull && value.Known {
+		return false
+	}
+	clean := path.Clean(value.Text)
+	return name == "o" || !value.Known || path.IsAbs(clean) || strings.HasPrefix(clean, "..") || strings.HasPrefix(clean, "~") || strings.HasPrefix(clean, ".git/")
 }
 
 // isOption reports whether a word sets an option: -x also within -yx, --long
@@ -116,28 +125,4 @@ func isOption(word, option string) bool {
 		return name == option || name == "-"+option
 	}
 	return len(word) > 1 && word[1] != '-' && strings.IndexByte(word, option[1]) > 0
-}
-
-// hazardous reports whether a variable changes what other commands run or
-// where they look for it.
-func hazardous(name string) bool {
-	switch name {
-	case "PATH", "ENV", "IFS", "PS4", "CDPATH", "HOME", "SHELL", "SHELLOPTS", "PROMPT_COMMAND", "GLOBIGNORE",
-		"EDITOR", "VISUAL", "PAGER", "MANPAGER", "BROWSER", "LESSOPEN", "LESSCLOSE", "XDG_CONFIG_HOME",
-		"CC", "CXX", "LD", "AR", "MAKEFLAGS", "MAVEN_OPTS", "JAVA_TOOL_OPTIONS", "CLASSPATH",
-		"DOCKER_HOST", "KUBECONFIG", "GCONV_PATH":
-		return true
-	case "NODE_ENV", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONHASHSEED",
-		"CARGO_TERM_COLOR", "RUST_BACKTRACE", "RUST_LOG":
-		return false
-	case "GOFLAGS", "GOROOT", "GOPATH", "GOENV", "GOTOOLCHAIN", "GOPROXY", "GONOSUMDB", "GOSUMDB", "GOTOOLDIR", "GOBIN", "GOWORK":
-		return true
-	}
-	upper := strings.ToUpper(name)
-	for _, p := range []string{"LD_", "DYLD_", "GIT_", "BASH", "SSH_", "NODE_", "NPM_", "PYTHON", "PERL", "RUBY", "RUST", "CARGO_", "CGO_"} {
-		if strings.HasPrefix(upper, p) {
-			return upper != "CGO_ENABLED"
-		}
-	}
-	return false
 }

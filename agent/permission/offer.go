@@ -33,6 +33,9 @@ func (p *Policy) Offer(c Call) []Rule {
 		if cmd.Starter {
 			continue
 		}
+		if !s.stays(cmd) {
+			return nil
+		}
 		if _, ok := s.commandPermission(cmd); ok {
 			continue
 		}

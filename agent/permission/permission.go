@@ -128,6 +128,7 @@ type Policy struct {
 	// Tools whose deny rules bind the files in a shell command: those that
 	// read, and those that read or write.
 	fences, writeFences []string
+	denials             map[string][]fence // by those tools
 
 	noGuard bool
 	yolo    bool
@@ -162,6 +163,10 @@ func New(o Options) *Policy {
 		if p.fenced(tool) {
 			p.writeFences = append(p.writeFences, tool)
 		}
+	}
+	p.denials = make(map[string][]fence, len(p.writeFences))
+	for _, tool := range p.writeFences {
+		p.denials[tool] = p.fencesOf(tool)
 	}
 	return p
 }
@@ -216,6 +221,9 @@ func (p *Policy) judge(c Call, subject string, forms []string, granted [][]Rule)
 		if e := p.find(c.Tool, f, (*entry).match); e.decides(Deny) {
 			return denied(e, subject)
 		}
+		if e := p.otherWriter(c.Tool, f); e != nil {
+			return denied(e, subject)
+		}
 	}
 	if r, ok := lastGrant(granted, c.Tool, Deny, func(r Rule) bool { return wild(fold(r.Pattern), foldName(subject)) }); ok {
 		return Verdict{Decision: Deny, Rule: r.String(), Source: SourceGrant, Reason: "Denied by " + r.String() + about(subject)}
@@ -228,6 +236,23 @@ func (p *Policy) judge(c Call, subject string, forms []string, granted [][]Rule)
 		return Verdict{Decision: Allow, Rule: r.String(), Source: SourceGrant, Reason: "You allowed " + r.String() + "."}
 	}
 	return asking(e, subject, "")
+}
+
+// otherWriter returns the rule that denies a file to another tool that writes:
+// what may not be written may not be edited either. A rule for every file is
+// about its tool alone.
+func (p *Policy) otherWriter(tool, name string) *entry {
+	if !slices.Contains(writers, tool) {
+		return nil
+	}
+	for _, other := range p.writeFences[len(p.fences):] {
+		for _, e := range []*entry{p.find(other, name, (*entry).match), p.find(other, foldName(name), (*entry).matchFolded)} {
+			if e.decides(Deny) && !e.any() {
+				return e
+			}
+		}
+	}
+	return nil
 }
 
 func denied(e *entry, subject string) Verdict {

@@ -57,10 +57,9 @@ func (e *entry) any() bool { return isAny(e.Pattern) }
 
 func (e *entry) decides(d Decision) bool { return e != nil && e.Decision == d }
 
-func (e *entry) match(s string) bool          { return wild(e.Pattern, s) }
-func (e *entry) matchFolded(s string) bool    { return wild(e.folded, s) }
-func (e *entry) matchCommand(s string) bool   { return wildCommand(e.Pattern, s) }
-func (e *entry) matchCanonical(s string) bool { return wildCommand(e.canonical, s) }
+func (e *entry) match(s string) bool        { return wild(e.Pattern, s) }
+func (e *entry) matchFolded(s string) bool  { return wild(e.folded, s) }
+func (e *entry) matchCommand(s string) bool { return wildCommand(e.Pattern, s) }
 
 // fenced reports whether any rule may deny a call of the tool.
 func (p *Policy) fenced(tool string) bool {

@@ -36,6 +36,7 @@ type Script struct {
 	piped      bool     // a download is fed to a shell
 	echoed     []File   // words printed, which are files once something reads them as arguments
 	takesInput bool     // something does
+	functions  bool     // it declares some
 }
 
 // Command is a simple command.
@@ -49,11 +50,12 @@ type Command struct {
 	// Hazard says why no rule with a wildcard should let it run, "" if nothing.
 	Hazard string
 
-	normal  []string // the words that count: base name, no options before a subcommand
-	plain   string   // a git command without -C and the like, "" if it has none
-	dir     string   // the directory a git command is sent to
-	asks    bool     // no rule lets it run
-	deletes bool     // find … -delete without a condition
+	normal  []string   // the words that count: base name, no options before a subcommand
+	plain   string     // a git command without -C and the like, "" if it has none
+	forms   [][]string // other ways to read normal, see reader.forms
+	places  []string   // the directories it may run in, none if only where the script starts
+	asks    bool       // no rule lets it run
+	deletes bool       // find … -delete without a condition
 }
 
 // Name is the command's base name as far as known: "rm" for \rm and /bin/rm.
@@ -78,13 +80,15 @@ type Assign struct {
 type File struct {
 	Name  string
 	Write bool // the command is known to write, move or remove it
+	maybe bool // whether there is such a file depends on what is a directory
 	glob  string
+	void  string
 }
 
 // Read reads a shell command as bash would. The error says why it cannot be
 // read at all; the script then holds nothing to judge by.
 func Read(command string) (Script, error) {
-	r := reader{vars: map[string]string{}, out: &Script{}}
+	r := reader{vars: map[string][]string{"IFS": {" "}}, out: &Script{}}
 	if err := r.script(command); err != nil {
 		return Script{hidden: []string{command}}, err
 	}
@@ -94,20 +98,53 @@ func Read(command string) (Script, error) {
 	}
 	if r.out.takesInput {
 		r.out.Files = append(r.out.Files, r.out.echoed...)
+		for _, text := range r.out.texts {
+			for _, name := range strings.Fields(text) {
+				r.out.Files = append(r.out.Files, File{Name: name})
+			}
+		}
+	}
+	r.boundGlobs()
+	if r.calls {
+		for _, a := range r.out.Assigns {
+			r.hide(a.Value.Text)
+		}
 	}
 	return *r.out, nil
 }
 
+// maxGlobs is how many words that stand for other names are judged.
+const maxGlobs = 256
+
+// boundGlobs keeps a script of nothing but wildcards from occupying the server.
+func (r *reader) boundGlobs() {
+	n := 0
+	for i := range r.out.Files {
+		if f := &r.out.Files[i]; f.glob != "" {
+			if n++; n > maxGlobs {
+				f.glob = ""
+			}
+		}
+	}
+	if n > maxGlobs {
+		r.opaque("many words stand for other names")
+	}
+}
+
 // reader walks one script; scripts within scripts share its output.
 type reader struct {
-	src   string
-	vars  map[string]string // literal values the script gives to variables
-	out   *Script
-	inner int
-	tick  bool   // inside backquotes
-	at    string // where the script moved to
+	src    string
+	vars   map[string][]string // literal values the script gives to variables, the latest last
+	out    *Script
+	inner  int
+	tick   bool     // inside backquotes
+	at     string   // where the script moved to
+	places []string // all it moved to
 
-	functions int // around the current node
+	functions int  // around the current node
+	expanded  int  // bytes that braces and variables added, see spend
+	calls     bool // a command word is not literal
+	exports   bool // assignments reach other programs
 
 	quotes    bool // there is text that would run a command if expanded again
 	evaluates bool // and something that does so, see expression
@@ -170,15 +207,14 @@ func (r *reader) visit(n syntax.Node) bool {
 	case *syntax.Assign:
 		r.assignment(n)
 	case *syntax.DeclClause:
-		r.declare(n)
+		return r.declare(n)
 	case *syntax.Redirect:
 		r.redirect(n)
 	case *syntax.CmdSubst:
 		return r.substitution(n)
-	case *syntax.ArrayElem:
-		if n.Value != nil {
-			r.file(r.word(n.Value), false)
-		}
+	case *syntax.ProcSubst:
+		r.printed(n.Stmts)
+		return false
 	default:
 		r.expression(n)
 	}
@@ -190,13 +226,13 @@ func (r *reader) statement(s *syntax.Stmt) bool {
 	if !ok || len(call.Args) == 0 {
 		return true
 	}
+	outer := r.exports
+	r.exports = true
 	for _, a := range call.Assigns {
 		r.walk(a)
 	}
-	words := make([]Word, len(call.Args))
-	for i, w := range call.Args {
-		words[i] = r.word(w)
-	}
+	r.exports = outer
+	words := r.words(call.Args...)
 	r.command(words, s.Redirs)
 	before := len(r.out.Commands)
 	for _, w := range call.Args {
@@ -238,6 +274,7 @@ func stages(n *syntax.BinaryCmd) []*syntax.Stmt {
 }
 
 func (r *reader) function(n *syntax.FuncDecl) {
+	r.out.functions = true
 	if r.functions++; r.functions > maxInner {
 		r.opaque("functions are nested too deep")
 	} else {
@@ -252,66 +289,17 @@ func (r *reader) loop(n *syntax.ForClause) {
 	if !ok {
 		return
 	}
-	for _, item := range items.Items {
-		w := r.word(item)
-		r.set(items.Name.Value, w)
+	for _, item := range r.words(items.Items...) {
+		r.set(items.Name.Value, item)
 	}
 	if len(items.Items) == 0 {
 		r.set(items.Name.Value, Word{})
 	}
 }
 
-func (r *reader) assignment(n *syntax.Assign) {
-	if n.Name == nil {
-		return
-	}
-	var value Word
-	if n.Value != nil {
-		value = r.word(n.Value)
-	}
-	if n.Naked {
-		return
-	}
-	if n.Append {
-		value.Text = r.vars[n.Name.Value] + value.Text
-	}
-	r.set(n.Name.Value, value)
-}
-
-// set records that a variable gets a value.
-func (r *reader) set(name string, value Word) {
-	r.out.Assigns = append(r.out.Assigns, Assign{Name: name, Value: value, Hazard: hazardous(name)})
-	if name == "PS4" || name == "PROMPT_COMMAND" {
-		r.opaque(name + " is code")
-		r.hide(value.Text)
-	}
-	r.file(value, false)
-	if value.Known {
-		r.vars[name] = value.Text
-	} else {
-		delete(r.vars, name)
-	}
-}
-
 func (r *reader) file(w Word, write bool) {
 	if w.Text != "" {
-		r.out.Files = append(r.out.Files, File{Name: w.Text, Write: write, glob: w.glob})
-	}
-}
-
-func (r *reader) declare(n *syntax.DeclClause) {
-	if n.Variant.Value == "nameref" {
-		r.opaque("a variable under another name")
-	}
-	for _, a := range n.Args {
-		if a.Name != nil || a.Value == nil {
-			continue
-		}
-		w := r.word(a.Value)
-		r.evaluates = r.evaluates || w.option() != "" // such as -i
-		if !w.Known || expandable(w.Text) || w.option() != "" && strings.Contains(w.Text, "n") {
-			r.opaque("a declaration that cannot be read: " + n.Variant.Value + " " + w.Source)
-		}
+		r.out.Files = append(r.out.Files, File{Name: w.Text, Write: write, glob: w.glob, void: w.void})
 	}
 }
 
@@ -331,8 +319,10 @@ func (r *reader) redirect(n *syntax.Redirect) {
 	if (n.Op == syntax.DplIn || n.Op == syntax.DplOut) && target.Known && strings.Trim(target.Text, "0123456789-") == "" {
 		return
 	}
-	write := n.Op != syntax.RdrIn || strings.HasPrefix(target.Text, "/dev/tcp/") || strings.HasPrefix(target.Text, "/dev/udp/")
-	r.out.Redirects = append(r.out.Redirects, Redirect{Op: n.Op.String(), Target: target, Write: write})
+	for _, target := range r.words(n.Word) {
+		write := n.Op != syntax.RdrIn || strings.HasPrefix(target.Text, "/dev/tcp/") || strings.HasPrefix(target.Text, "/dev/udp/")
+		r.out.Redirects = append(r.out.Redirects, Redirect{Op: n.Op.String(), Target: target, Write: write})
+	}
 }
 
 func (r *reader) document(n *syntax.Redirect) {
@@ -350,19 +340,26 @@ func (r *reader) document(n *syntax.Redirect) {
 }
 
 func (r *reader) substitution(n *syntax.CmdSubst) bool {
-	if !n.Backquotes {
-		return true
-	}
 	// Inside nested backquotes the source is escaped once more than its words.
-	if r.tick || strings.Contains(slice(r.src, n), `\`) {
+	if n.Backquotes && (r.tick || strings.Contains(slice(r.src, n), `\`)) {
 		r.opaque("escapes within backquotes")
 		r.hide(slice(r.src, n))
 	}
 	outer := r.tick
-	r.tick = true
-	for _, s := range n.Stmts {
-		r.walk(s)
-	}
+	r.tick = r.tick || n.Backquotes
+	r.printed(n.Stmts)
 	r.tick = outer
 	return false
+}
+
+// printed reads commands whose output becomes words: the names they print are
+// files. What a function prints stands elsewhere.
+func (r *reader) printed(stmts []*syntax.Stmt) {
+	before := len(r.out.echoed)
+	for _, s := range stmts {
+		r.walk(s)
+	}
+	r.out.Files = append(r.out.Files, r.out.echoed[before:]...)
+	r.out.echoed = r.out.echoed[:before]
+	r.out.takesInput = r.out.takesInput || r.out.functions
 }

@@ -56,14 +56,14 @@ func TestReadWords(t *testing.T) {
 		}
 		got = append(got, known+w.Text)
 	}
-	want := []string{"=cmd", "=plain", "=single $x", `=double "q" $x`, "=mixed", "=esc", "=t\tab", "?$known", "?$HOME/x", "?*.go", "?a{b,c}", "=HEAD@{1}", "=", "=~/x"}
+	want := []string{"=cmd", "=plain", "=single $x", `=double "q" $x`, "=mixed", "=esc", "=t\tab", "?$known", "?$HOME/x", "?*.go", "=ab", "=ac", "=HEAD@{1}", "=", "=~/x"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestReadRedirectsAndAssignments(t *testing.T) {
-	s, err := Read("A=1 B=$x cmd <in >out 2>>log &>all >&2 <<<text; export PATH=y")
+	s, err := Read("CI=1 B=$x cmd <in >out 2>>log &>all >&2 <<<text; export PATH=y")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,11 +78,11 @@ func TestReadRedirectsAndAssignments(t *testing.T) {
 	for _, a := range s.Assigns {
 		got = append(got, a.Name+"="+a.Value.Source)
 	}
-	want := []string{"read < in", "write > out", "write >> log", "write &> all", "A=1", "B=$x", "PATH=y"}
+	want := []string{"read < in", "write > out", "write >> log", "write &> all", "CI=1", "B=$x", "PATH=y"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if s.Assigns[0].Hazard || !s.Assigns[2].Hazard {
+	if s.Assigns[0].Hazard || !s.Assigns[1].Hazard || !s.Assigns[2].Hazard {
 		t.Errorf("hazards: %+v", s.Assigns)
 	}
 }
@@ -127,6 +127,14 @@ func TestReadTerminatesSoon(t *testing.T) {
 		"starters":  strings.Repeat("env ", maxScript/4),
 		"bomb":      "f(){ " + strings.Repeat("a|", maxScript/3) + "f; }",
 		"quotes":    "eval " + strings.Repeat(`\"`, maxScript/2-3),
+		"members":   "cat {1..99999999}" + strings.Repeat(" {a,b}{c,d}", maxScript/12),
+		"far":       "cat {-9223372036854775808..9223372036854775807}",
+		"values":    "for x in " + strings.Repeat("a ", maxScript/4) + "; do cat " + strings.Repeat(" a$x", maxScript/10) + "; done",
+		"doubled":   "x=" + strings.Repeat("a", maxScript/2) + "; cat " + strings.Repeat("$x", maxScript/5),
+		"holes":     "cd a; cd b; cat " + strings.Repeat("a*$z ", maxScript/6),
+		"marks":     "cat $z" + strings.Repeat("=", maxScript-10),
+		"finds":     "find " + strings.Repeat("-exec find ", maxScript/11-1),
+		"printed":   "cat " + strings.Repeat("$(ls ", 390) + strings.Repeat(")", 390),
 		"rms":       strings.Repeat("rm ", 60_000),
 	} {
 		begin := time.Now()

@@ -1,10 +1,6 @@
 package permission
 
-import (
-	"path"
-	"slices"
-	"strings"
-)
+import "strings"
 
 // shellCall is one shell command under judgement.
 type shellCall struct {
@@ -55,12 +51,12 @@ func (s *shellCall) denial(whole string) (Verdict, bool) {
 				return denied(e, s.redirectText(r)), true
 			}
 		}
-		if v, ok := s.fileDenial(File{Name: r.Target.Text, Write: r.Write, glob: r.Target.glob}, true); ok {
+		if v, ok := s.fileDenial(File{Name: r.Target.Text, Write: r.Write, glob: r.Target.glob, void: r.Target.void}, true); ok {
 			return v, true
 		}
 	}
 	for _, f := range s.script.Files {
-		if v, ok := s.fileDenial(f, false); ok {
+		if v, ok := s.fileDenial(f, false); ok && !f.maybe {
 			return v, true
 		}
 	}
@@ -115,107 +111,20 @@ func commandForms(c *Command) []string {
 			forms = append(forms, f)
 		}
 	}
-	add(c.normal)
-	rest := c.normal[1:]
-	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
-		rest = rest[1:]
-	}
-	if len(rest) < len(c.normal)-1 {
-		add(append([]string{c.normal[0]}, rest...))
-		if len(rest) > 1 {
-			add(append([]string{c.normal[0]}, rest[1:]...))
+	for _, words := range append([][]string{c.normal}, c.forms...) {
+		add(words)
+		rest := words[1:]
+		for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+			rest = rest[1:]
+		}
+		if len(rest) < len(words)-1 {
+			add(append([]string{words[0]}, rest...))
+			if len(rest) > 1 {
+				add(append([]string{words[0]}, rest[1:]...))
+			}
 		}
 	}
 	return forms
-}
-
-// canonical merges the short options of a command behind its name, so that
-// rm -rf, rm -f -r and rm --recursive --force read alike.
-func canonical(words []string) string {
-	if len(words) == 0 {
-		return ""
-	}
-	var letters []byte
-	out := []string{words[0], ""}
-	for _, w := range words[1:] {
-		switch {
-		case w == "--recursive":
-			letters = append(letters, 'r')
-		case w == "--force":
-			letters = append(letters, 'f')
-		case len(w) > 1 && w[0] == '-' && strings.Trim(w[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "":
-			letters = append(letters, w[1:]...)
-		default:
-			out = append(out, w)
-		}
-	}
-	if len(letters) == 0 {
-		return strings.Join(words, " ")
-	}
-	slices.Sort(letters)
-	out[1] = "-" + string(slices.Compact(letters))
-	return strings.Join(out, " ")
-}
-
-// fileDenial applies the deny rules of the file tools to a file of a script:
-// those for reading always, those for writing if the file is written. certain
-// says that the word is a file and nothing else.
-func (s *shellCall) fileDenial(f File, certain bool) (Verdict, bool) {
-	forms := spellings(f.Name, s.root, s.script.dirs)
-	for _, tool := range s.fencesFor(f) {
-		for _, name := range forms {
-			e := s.find(tool, name, (*entry).match)
-			if !e.decides(Deny) {
-				e = s.find(tool, foldName(name), (*entry).matchFolded)
-			}
-			if e.decides(Deny) && (certain || !e.any()) {
-				return denied(e, f.Name), true
-			}
-		}
-		if e := s.globbed(tool, f.glob); e != nil && strings.HasPrefix(path.Base(f.glob), ".") {
-			return denied(e, f.Name), true
-		}
-	}
-	return Verdict{}, false
-}
-
-func (s *shellCall) fencesFor(f File) []string {
-	if f.Write {
-		return s.writeFences
-	}
-	return s.fences
-}
-
-// globbed returns a deny rule some of whose names a word may expand to.
-func (s *shellCall) globbed(tool, glob string) *entry {
-	if glob == "" {
-		return nil
-	}
-	for _, table := range [][]entry{s.named[tool], s.builtin[tool], s.globs} {
-		for i := range table {
-			for _, name := range table[i].samples {
-				if expandsTo(glob, table[i].Pattern, name) {
-					if e := s.find(tool, name, (*entry).match); e.decides(Deny) {
-						return e
-					}
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// expandsTo reports whether the shell may expand glob to name. A pattern
-// without a directory is about the base name.
-func expandsTo(glob, pattern, name string) bool {
-	if !strings.Contains(pattern, "/") {
-		glob = path.Base(glob)
-	}
-	if base := path.Base(name); strings.HasPrefix(base, ".") && !strings.HasPrefix(path.Base(glob), ".") {
-		return false
-	}
-	ok, err := path.Match(glob, name)
-	return ok && err == nil
 }
 
 func (s *shellCall) redirectText(r Redirect) string {

@@ -11,12 +11,23 @@ type starter struct {
 	rule          bool     // it does more than start the command
 	input         bool     // it adds arguments from its input
 	asks          bool     // it gives the command other rights
+
+	// Short and long options that take a directory to run in, and a file to
+	// read, with blanks around each.
+	dirs, files string
+}
+
+// started is what stands before the command that a starter starts.
+type started struct {
+	n                    int    // where that command begins
+	assigns, dirs, files []Word // the values, in order
+	ok                   bool   // every option is known
 }
 
 func starterOf(name string, words []Word) (starter, bool) {
 	switch name {
 	case "env":
-		return starter{flags: "i0v", valued: "uC", long: []string{"ignore-environment", "unset=", "chdir=", "null", "debug"}, assigns: true}, true
+		return starter{flags: "i0v", valued: "uC", long: []string{"ignore-environment", "unset=", "chdir=", "null", "debug"}, assigns: true, dirs: " -C --chdir "}, true
 	case "command":
 		// With -v it only tells where a command is.
 		tells := len(words) > 1 && strings.ContainsAny(words[1].option(), "vV")
@@ -39,7 +50,7 @@ func starterOf(name string, words []Word) (starter, bool) {
 		return starter{flags: "cfw", long: []string{"ctty", "fork", "wait"}}, true
 	case "sudo":
 		return starter{
-			flags: "AbBEHiknPsS", valued: "CDghpRrTtUu", asks: true, assigns: true,
+			flags: "AbBEHiknPsS", valued: "CDghpRrTtUu", asks: true, assigns: true, dirs: " -D --chdir ",
 			long: []string{"user=", "group=", "host=", "chdir=", "preserve-env", "non-interactive", "stdin", "login", "shell", "set-home", "background"},
 		}, true
 	case "doas":
@@ -48,78 +59,97 @@ func starterOf(name string, words []Word) (starter, bool) {
 		return starter{long: []string{"user=", "keep-cwd", "disable-internal-agent"}, asks: true}, true
 	case "xargs":
 		return starter{
-			flags: "0eilprtxo", valued: "adEILnPs", rule: true, input: true,
+			flags: "0eilprtxo", valued: "adEILnPs", rule: true, input: true, files: " -a --arg-file ",
 			long: []string{"null", "no-run-if-empty", "verbose", "interactive", "exit", "open-tty", "replace", "arg-file=", "delimiter=", "eof", "max-args=", "max-chars=", "max-lines", "max-procs="},
 		}, true
 	}
 	return starter{}, false
 }
 
-// operand finds where the started command begins and the assignments before
-// it. It reports false if an option or an operand cannot be read.
-func (s starter) operand(words []Word) (n int, assigns []Word, ok bool) {
+// read reads a starter's own options and operands.
+func (s starter) read(words []Word) (o started) {
 	own := s.operands
-	for n = 1; n < len(words); n++ {
-		w := words[n]
+	for o.n = 1; o.n < len(words); o.n++ {
+		w := words[o.n]
 		switch {
 		case w.Text == "--" && w.Known:
-			n++
-			for ; own > 0 && n < len(words); own-- {
-				n++
-			}
-			return n, assigns, true
+			o.n, o.ok = min(o.n+1+own, len(words)), true
+			return o
 		case w.option() != "":
 			if !w.Known {
-				return n, assigns, false
+				return o
 			}
-			takes, known := s.takesValue(w.Text)
+			name, at, known := s.valueAt(w.Text)
 			if !known {
-				return n, assigns, false
+				return o
 			}
-			if takes {
-				n++
+			if at < 0 {
+				continue
+			}
+			value := w.from(at)
+			if at == len(w.Text) && !strings.HasSuffix(w.Text, "=") {
+				if o.n++; o.n == len(words) {
+					break
+				}
+				value = words[o.n]
+			}
+			if strings.Contains(s.dirs, " "+name+" ") {
+				o.dirs = append(o.dirs, value)
+			}
+			if strings.Contains(s.files, " "+name+" ") {
+				o.files = append(o.files, value)
 			}
 		case s.assigns && isAssignment(w.Text):
-			assigns = append(assigns, w)
+			o.assigns = append(o.assigns, w)
 		case own > 0:
 			own--
 		default:
-			return n, assigns, true
+			o.ok = true
+			return o
 		}
 	}
-	return min(n, len(words)), assigns, true
+	o.n, o.ok = min(o.n, len(words)), true
+	return o
 }
 
-// takesValue reports whether the option's value is the next word, and whether
-// the option is known at all.
-func (s starter) takesValue(opt string) (takes, known bool) {
-	if long, ok := strings.CutPrefix(opt, "--"); ok {
+// valueAt finds the option in a word that takes a value and where the value
+// begins: behind the word if it is the next one, -1 if there is none. known
+// says whether the starter has all the options in the word.
+func (s starter) valueAt(word string) (name string, at int, known bool) {
+	if long, ok := strings.CutPrefix(word, "--"); ok {
 		name, _, given := strings.Cut(long, "=")
 		for _, l := range s.long {
-			if l == name {
-				return false, true
+			switch {
+			case l == name:
+				return "", -1, true
+			case l != name+"=":
+			case given:
+				return "--" + name, len("--") + len(name) + 1, true
+			default:
+				return "--" + name, len(word), true
 			}
-			if l == name+"=" {
-				return !given, true
-			}
 		}
-		return false, false
+		return "", -1, false
 	}
-	for i := 1; i < len(opt); i++ {
-		if strings.IndexByte(s.valued, opt[i]) >= 0 {
-			return i+1 == len(opt), true
+	for i := 1; i < len(word); i++ {
+		if strings.IndexByte(s.valued, word[i]) >= 0 {
+			return "-" + word[i:i+1], i + 1, true
 		}
-		if strings.IndexByte(s.flags, opt[i]) < 0 {
-			return false, false
+		if strings.IndexByte(s.flags, word[i]) < 0 {
+			return "", -1, false
 		}
 	}
-	return false, true
+	return "", -1, true
 }
 
 // isAssignment reports whether a word reads NAME=value.
 func isAssignment(s string) bool {
 	name, _, ok := strings.Cut(s, "=")
-	if !ok || name == "" || '0' <= name[0] && name[0] <= '9' {
+	return ok && isName(name)
+}
+
+func isName(name string) bool {
+	if name == "" || '0' <= name[0] && name[0] <= '9' {
 		return false
 	}
 	return strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") == ""

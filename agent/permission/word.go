@@ -62,19 +62,22 @@ func (w Word) pattern() string {
 // may hold slashes and begin with a dot.
 const hole = "**"
 
+// maxGlob is the length in bytes of a pattern worth comparing; a longer one may
+// stand for anything.
+const maxGlob = 512
+
 // wordText does expansion and quote removal part by part.
 type wordText struct {
-	src   string
-	vars  map[string]string
-	whole bool     // values are not split into words
-	done  []string // words that are complete, with the state they had
-	words []Word
+	*reader
+	whole bool   // values are not split into words
+	pick  int    // which of a variable's values to take, counted from the latest
+	picks int    // how many there are
+	words []Word // complete ones
 
 	text, void, glob strings.Builder
 	lead             string
 	meta             bool // glob is of use
 	unknown          bool
-	hollow           bool // some part has no text at all
 	quoted           bool // it is a word even if empty
 	opened           bool // lead is complete
 }
@@ -112,7 +115,7 @@ func (t *wordText) open() {
 
 func (t *wordText) hole(source string) {
 	t.open()
-	t.unknown, t.meta, t.hollow = true, true, true
+	t.unknown, t.meta = true, true
 	t.text.WriteString(source)
 	t.glob.WriteString(hole)
 }
@@ -153,13 +156,16 @@ func (t *wordText) end() {
 		w := Word{Text: t.text.String(), Known: !t.unknown && !t.meta, void: t.void.String(), lead: t.lead}
 		if t.meta {
 			w.glob = t.glob.String()
+			if len(w.glob) > maxGlob {
+				w.glob = hole
+			}
 		}
 		t.words = append(t.words, w)
 	}
 	t.text.Reset()
 	t.void.Reset()
 	t.glob.Reset()
-	t.lead, t.meta, t.unknown, t.hollow, t.quoted, t.opened = "", false, false, false, false, false
+	t.lead, t.meta, t.unknown, t.quoted, t.opened = "", false, false, false, false
 }
 
 // bareText handles text outside quotes: backslashes, patterns and braces.
@@ -237,10 +243,20 @@ func (t *wordText) part(p syntax.WordPart, more bool) {
 func (t *wordText) expansion(p syntax.WordPart, quoted bool) {
 	if p, ok := p.(*syntax.ParamExp); ok {
 		name := variable(p)
-		if value, ok := t.vars[name]; ok {
-			t.value(value, quoted && !strings.HasSuffix(name, "]"))
-			return
+		if values := t.vars[name]; len(values) > 0 {
+			value := values[max(len(values)-1-t.pick, 0)]
+			t.picks = max(t.picks, len(values))
+			if t.spend(len(value)) {
+				t.value(value, quoted && !strings.HasSuffix(name, "]"))
+				return
+			}
 		}
+	}
+	if _, ok := p.(*syntax.ProcSubst); ok { // the name of a pipe
+		t.open()
+		t.unknown = true
+		t.literal(slice(t.src, p))
+		return
 	}
 	t.hole(slice(t.src, p))
 }

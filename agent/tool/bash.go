@@ -16,6 +16,10 @@ import (
 // is still on its way through a process the shell did not wait for.
 const linger = 100 * time.Millisecond
 
+// maxCommand is how long a command may be, in bytes: systems refuse to start a
+// program with an argument of 128 KiB.
+const maxCommand = 100 << 10
+
 type bashInput struct {
 	command string
 	timeout int
@@ -24,7 +28,7 @@ type bashInput struct {
 func (in *bashInput) fields() inputs {
 	in.timeout = 120_000
 	return inputs{
-		{name: "command", into: &in.command, required: true},
+		{name: "command", into: &in.command, required: true, max: maxCommand},
 		{name: "timeout", into: &in.timeout, min: 1000, max: 600_000, about: "milliseconds"},
 	}
 }
@@ -32,7 +36,7 @@ func (in *bashInput) fields() inputs {
 func (s *set) bash() Tool {
 	return Tool{
 		Name: "bash", Set: "core", Kind: "execute", Mutates: true,
-		Schema: new(bashInput).fields().schema(),
+		input: blank[bashInput],
 		Describe: func(input json.RawMessage) Subject {
 			command := member[string](input, "command")
 			return Subject{Title: title("Run", command), Command: command, Subjects: []string{command}}
@@ -47,7 +51,12 @@ func (s *set) bash() Tool {
 //
 // Processes left behind live on if they let go of the output, as a server
 // started with "cmd >log 2>&1 &" does. If one still holds it, all that the
-// command left are ended. After a timeout or an interrupt none is left.
+// command left are ended. After a timeout or an interrupt none is left that can
+// be told as the command's own: that is in its group, descends from it, or bears
+// its mark. On Linux a process gets away only by giving up all of these, its
+// session, its parent, its environment and the descriptor it got; elsewhere the
+// session is enough. What another program starts for a command, a daemon or
+// sudo, is not the command's own.
 func (s *set) runBash(ctx context.Context, c Call) (string, error) {
 	var in bashInput
 	if err := in.fields().decode(c.Input); err != nil {
@@ -57,7 +66,7 @@ func (s *set) runBash(ctx context.Context, c Call) (string, error) {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("the working directory %s does not exist any more: make it again, for example by writing a file in it", root)
 	}
-	out := newOutput(s.live(c.Output))
+	out := newOutput(s.mask, live(c.Output))
 	p, err := start(in.command, root, s.environ(), out)
 	if err != nil {
 		return "", fmt.Errorf("starting the shell: %w", err)
@@ -114,8 +123,8 @@ func (s *set) environ() []string {
 const maxLive = 1 << 20
 
 // live returns what to call with output as it comes, until it says that this
-// was enough: it hands on to send, one call at a time and without secrets.
-func (s *set) live(send func(channel, text string)) func(channel, text string) bool {
+// was enough: it hands on to send, one call at a time.
+func live(send func(channel, text string)) func(channel, text string) bool {
 	var mu sync.Mutex
 	sent := 0
 	return func(channel, text string) bool {
@@ -126,9 +135,6 @@ func (s *set) live(send func(channel, text string)) func(channel, text string) b
 		}
 		if sent += len(text); sent > maxLive {
 			text = "\n... [more output is not shown while the command runs]\n"
-		}
-		if s.mask != nil {
-			text = s.mask.Replace(text)
 		}
 		send(channel, text)
 		return sent <= maxLive

@@ -17,16 +17,6 @@ import (
 	"unicode/utf8"
 )
 
-// inTime fails the test when f takes longer than d.
-func inTime(t *testing.T, d time.Duration, f func()) {
-	t.Helper()
-	start := time.Now()
-	f()
-	if took := time.Since(start); took > d {
-		t.Errorf("took %v, want at most %v", took, d)
-	}
-}
-
 // runs reports whether a process with mark in its command line runs.
 func runs(t *testing.T, mark string) bool {
 	t.Helper()
@@ -40,6 +30,13 @@ func runs(t *testing.T, mark string) bool {
 		}
 	}
 	return false
+}
+
+// lives reports whether the process pid runs; one that waits to be collected
+// does not.
+func lives(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
 // marker is an argument for sleep that no other process has.
@@ -110,6 +107,8 @@ func TestInterruptLeavesNoSurvivor(t *testing.T) {
 		"setsid":            "setsid sleep %s & echo started; wait",
 		"setsid, forgotten": "setsid -f sleep %s; echo started; sleep 60",
 		"no environment":    "setsid env -i /bin/sleep %s & echo started; wait",
+		"no parent either":  "(env -i setsid /bin/sleep %s &); echo started; sleep 60",
+		"nor output":        "(setsid sh -c 'unset SHIRO_CALL; exec /bin/sleep %s >/dev/null 2>&1' &); echo started; sleep 60",
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKit(t, nil)
@@ -358,4 +357,58 @@ func TestCommandsSideBySide(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// An interrupt ends one of the commands that run side by side, whatever their
+// orphans have given up.
+func TestInterruptEndsNoOthersProcesses(t *testing.T) {
+	k := newKit(t, nil)
+	const command = "(env -i setsid sh -c 'echo $$ >pid%[1]d; exec sleep 300 >/dev/null 2>&1' &); until [ -s pid%[1]d ]; do :; done; echo started; read x <gate%[1]d"
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var pids [2]int
+	var done [2]chan error
+	for i, ctx := range []context.Context{ctx, t.Context()} {
+		if err := syscall.Mkfifo(k.path(fmt.Sprintf("gate%d", i)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		started := make(chan struct{})
+		done[i] = make(chan error, 1)
+		go func() {
+			_, err := k.tools["bash"].Run(ctx, Call{
+				Input:  encode(t, object{"command": fmt.Sprintf(command, i)}),
+				Output: func(string, string) { close(started) },
+			})
+			done[i] <- err
+		}()
+		<-started
+		var err error
+		if pids[i], err = strconv.Atoi(strings.TrimSpace(k.disk(fmt.Sprintf("pid%d", i)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer func() { _ = syscall.Kill(pids[1], syscall.SIGKILL) }()
+	cancel()
+	if err := <-done[0]; err == nil {
+		t.Error("the interrupted command ended well")
+	}
+	if lives(pids[0]) {
+		t.Error("a process of the interrupted command is left")
+	}
+	if err := os.WriteFile(k.path("gate1"), nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done[1]; err != nil {
+		t.Error(err)
+	}
+	if !lives(pids[1]) {
+		t.Error("the other command's server is gone")
+	}
+}
+
+func TestCommandThatIsTooLong(t *testing.T) {
+	k := newKit(t, nil)
+	long := func(n int) object { return object{"command": ": " + strings.Repeat("x", n-2)} }
+	k.ok("bash", long(maxCommand))
+	k.fails("bash", long(maxCommand+1), "command: has 102401 bytes", "write it to a file")
 }

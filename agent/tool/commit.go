@@ -23,6 +23,9 @@ var ErrStale = errors.New("changed since the edit was proposed")
 // made, is written in place: all its names keep showing the same text, but a
 // crash in the middle can leave it cut short.
 func (w *Workspace) Commit(ctx context.Context, e *Edit) error {
+	if e.fault != nil {
+		return e.fault
+	}
 	unlock, err := w.lock(ctx, lockKeys(e.Files))
 	if err != nil {
 		return err
@@ -153,11 +156,11 @@ func (e *Edit) noteSeen(f *FileEdit) {
 // store puts data into the file at path. Old is what is there now, or nil.
 func store(path string, data []byte, old fs.FileInfo) error {
 	if old != nil && linked(old) {
-		return overwrite(path, data)
+		return overwrite(path, data, old)
 	}
 	temp, err := writeTemp(path, data, old)
 	if errors.Is(err, errInPlace) && old != nil {
-		return overwrite(path, data)
+		return overwrite(path, data, old)
 	}
 	if err != nil {
 		return err
@@ -168,7 +171,7 @@ func store(path string, data []byte, old fs.FileInfo) error {
 	}
 	os.Remove(temp)
 	if old != nil { // a file mounted by itself cannot be replaced
-		return overwrite(path, data)
+		return overwrite(path, data, old)
 	}
 	return err
 }
@@ -196,18 +199,28 @@ func writeTemp(path string, data []byte, old fs.FileInfo) (name string, err erro
 		if keepOwner(f, old) != nil {
 			return "", errInPlace
 		}
-		if err := f.Chmod(old.Mode()); err != nil {
+		if err := f.Chmod(old.Mode().Perm()); err != nil { // before anybody could read it
 			return "", err
 		}
 	}
+	return f.Name(), fill(f, data, old)
+}
+
+// fill writes data to f, which takes the place of old, and closes it.
+func fill(f *os.File, data []byte, old fs.FileInfo) error {
 	if _, err := f.Write(data); err != nil {
-		return "", err
+		return err
+	}
+	// A write takes these bits from a file, and who is not its owner cannot
+	// give them back.
+	if old != nil && old.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0 {
+		_ = f.Chmod(old.Mode())
 	}
 	// Without this a loss of power could leave the name with an empty file.
 	if err := f.Sync(); err != nil {
-		return "", err
+		return err
 	}
-	return f.Name(), f.Close()
+	return f.Close()
 }
 
 // createBeside makes an empty file in the folder of path, with the mode that
@@ -222,17 +235,11 @@ func createBeside(path string) (*os.File, error) {
 	}
 }
 
-func overwrite(path string, data []byte) error {
+func overwrite(path string, data []byte, old fs.FileInfo) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if _, err := f.Write(data); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	return f.Close()
+	return fill(f, data, old)
 }

@@ -1,9 +1,11 @@
 package tool
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // An Op is what an edit does to a file.
@@ -27,6 +29,8 @@ type Edit struct {
 	amended  []string // what the user made of files, as unified diffs
 	unsaved  []string // files that the editor shows changed but has not saved
 	seen     *seen    // of the session that proposed it; may be nil
+	mask     *mask    // of that session
+	fault    error    // why it cannot be committed
 }
 
 // A FileEdit is the part of an Edit in one file.
@@ -35,13 +39,14 @@ type FileEdit struct {
 	Rel      string // slash-separated, relative to the root
 	Op       Op
 	Base     []byte // the text now, without a byte order mark
-	BaseHash string // SHA-256 of Base in hexadecimal; of nothing, when Op is Create
+	BaseHash string // SHA-256 of Base in hexadecimal; empty when Op is Create
 	Version  int32  // of the open document; -1 when there is none
 	Proposed []byte // the text afterwards
 	Hunks    []Hunk // what makes Base into Proposed; none for an empty new file
 
-	at    place
-	whole bool // the model wrote all of Proposed
+	at     place
+	whole  bool // the model wrote all of Proposed
+	sealed bool // the model may not read it: no result quotes it
 }
 
 type refusal struct {
@@ -77,6 +82,9 @@ func (e *Edit) Accept(accept func(file, hunk int) (ok bool, reason string)) *Edi
 			part.total++
 			ok, reason := accept(i, k)
 			if !ok {
+				if f.sealed {
+					h.Text = ""
+				}
 				part.refusals = append(part.refusals, refusal{f.Rel, h, reason})
 				ahead += h.NewLines - h.OldLines
 				continue
@@ -97,18 +105,20 @@ func (e *Edit) Accept(accept func(file, hunk int) (ok bool, reason string)) *Edi
 	return &part
 }
 
-// Amend returns e with the user's own text in place of what was proposed for
-// the file of that number. Result shows the model the difference.
+// Amend returns e with the user's own text, without a byte order mark, in place
+// of what was proposed for the file of that number. Result shows the model the
+// difference. Text from an editor has lost the bytes of a file that is not
+// UTF-8: unless it is ASCII, Commit refuses to write it there.
 func (e *Edit) Amend(file int, text []byte) *Edit {
 	own := *e
 	own.Files = slices.Clone(e.Files)
 	f := &own.Files[file]
-	var b strings.Builder
-	for _, h := range diff(f.Proposed, text) {
-		fmt.Fprintf(&b, "@@ %s @@\n%s", f.Rel, h.Text)
+	text = bytes.TrimPrefix(text, []byte(bom))
+	if !utf8.Valid(f.Base) && !ascii(text) {
+		own.fault = notUTF8(f.Rel)
 	}
-	if b.Len() > 0 {
-		own.amended = append(slices.Clone(e.amended), b.String())
+	if d := f.difference(text); d != "" {
+		own.amended = append(slices.Clone(e.amended), d)
 	}
 	f.Proposed, f.Hunks = text, diff(f.Base, text)
 	if f.Op == Delete {
@@ -117,9 +127,22 @@ func (e *Edit) Amend(file int, text []byte) *Edit {
 	return &own
 }
 
+// difference is what the model is shown of the text that the user has put in
+// place of its own; empty when they are the same.
+func (f *FileEdit) difference(text []byte) string {
+	var b strings.Builder
+	for _, h := range diff(f.Proposed, text) {
+		if f.sealed {
+			return f.Rel + " (you may not read this file, so the change is not shown)"
+		}
+		fmt.Fprintf(&b, "@@ %s @@\n%s", f.Rel, h.Text)
+	}
+	return b.String()
+}
+
 // Result is what the model is told once e is committed.
 func (e *Edit) Result() string {
-	var r report
+	r := report{mask: e.mask}
 	if len(e.refusals) == 0 {
 		r.add(e.summary)
 	} else {
@@ -130,7 +153,9 @@ func (e *Edit) Result() string {
 		if x.reason != "" {
 			r.addf(": %s", x.reason)
 		}
-		r.addf("\n%s", strings.TrimSuffix(x.hunk.Text, "\n"))
+		if x.hunk.Text != "" {
+			r.addf("\n%s", strings.TrimSuffix(x.hunk.Text, "\n"))
+		}
 	}
 	for _, d := range e.amended {
 		r.addf("\n\nThe user changed your text before it was applied:\n%s", strings.TrimSuffix(d, "\n"))
@@ -138,7 +163,7 @@ func (e *Edit) Result() string {
 	for _, rel := range e.unsaved {
 		r.note(rel + " is changed in the editor but not saved yet: commands read the old text")
 	}
-	return r.String()
+	return e.mask.hide(r.String())
 }
 
 // SameChange reports whether two edits do the same: the same hunks, lines

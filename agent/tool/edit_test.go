@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 func TestEditFileBytes(t *testing.T) {
@@ -121,7 +122,7 @@ func TestWriteFileKeepsLineEnds(t *testing.T) {
 
 func TestED06RewriteDoesNotChangeTheEncoding(t *testing.T) {
 	k := newKit(t, map[string]string{"f": "# caf\xe9\n"})
-	if got := k.ok("read_file", object{"path": "f"}); !strings.Contains(got, "1: # caf\uFFFD") || !strings.Contains(got, "not valid UTF-8") {
+	if got := k.ok("read_file", object{"path": "f"}); !strings.Contains(got, "1: # caf\\xe9") || !strings.Contains(got, "not valid UTF-8") {
 		t.Errorf("read %q", got)
 	}
 	k.fails("write_file", object{"path": "f", "content": "# caf\uFFFD\nx\n"}, "not valid UTF-8")
@@ -296,4 +297,78 @@ func TestRewriteRestoresAndRemoves(t *testing.T) {
 	if _, err := k.w.Rewrite("f", nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("removing what is not there: %v", err)
 	}
+}
+
+// The user's own text comes from an editor, which shows a byte order mark or
+// not, and cannot show every byte.
+func TestAmendKeepsBytes(t *testing.T) {
+	for _, tt := range []struct {
+		name, text, own, want string
+		open, fails           bool
+	}{
+		{name: "mark given back", text: bom + "n = 1\nx\n", own: bom + "n = 3\nx\n", want: bom + "n = 3\nx\n"},
+		{name: "mark left out", text: bom + "n = 1\nx\n", own: "n = 3\nx\n", want: bom + "n = 3\nx\n"},
+		{name: "no mark in the file", text: "n = 1\n", own: bom + "n = 3\n", want: "n = 3\n"},
+		{name: "a byte that was lost", text: "n = 1\n# caf\xe9\n", own: "n = 3\n# caf\uFFFD\n", want: "n = 1\n# caf\xe9\n", fails: true},
+		{name: "another encoding", text: "n = 1\n# caf\xe9\n", own: "n = 3\n# café\n", want: "n = 1\n# caf\xe9\n", fails: true},
+		{name: "without the byte", text: "n = 1\n# caf\xe9\n", own: "n = 3\n# cafe\n", want: "n = 3\n# cafe\n"},
+		{name: "in the editor", text: bom + "n = 1\n", own: bom + "n = é\n", want: bom + "n = é\n", open: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			k := newKit(t, map[string]string{"f": tt.text})
+			if tt.open {
+				k.docs.show(k.path("f"), tt.text)
+				k.docs.saves = true
+			}
+			e := k.propose("edit_file", object{"path": "f", "oldString": "n = 1", "newString": "n = 2"}).Amend(0, []byte(tt.own))
+			if err := k.w.Commit(t.Context(), e); (err != nil) != tt.fails || err != nil && !strings.Contains(err.Error(), "not valid UTF-8") {
+				t.Errorf("commit: %v", err)
+			}
+			k.wantDisk("f", tt.want)
+		})
+	}
+}
+
+func TestNewFileHasNoHash(t *testing.T) {
+	k := newKit(t, map[string]string{"empty": ""})
+	if f := k.propose("write_file", object{"path": "new", "content": "x"}).Files[0]; f.Op != Create || f.BaseHash != "" {
+		t.Errorf("%s, hash %q", f.Op, f.BaseHash)
+	}
+	k.ok("read_file", object{"path": "empty"})
+	if f := k.propose("write_file", object{"path": "empty", "content": "x"}).Files[0]; f.Op != Modify || f.BaseHash != hash(nil) {
+		t.Errorf("%s, hash %q", f.Op, f.BaseHash)
+	}
+}
+
+// What a text repeats costs no more than what it does not.
+func TestEditsTakeOnePass(t *testing.T) {
+	const size = 1 << 20
+	row := strings.Repeat("a\n", 50_000)
+	for _, tt := range []struct {
+		name, text, old, new, says string
+		all                        bool
+	}{
+		{"overlapping", strings.Repeat("a", size), strings.Repeat("a", 10_000), "b", "appears 104 times", false},
+		{"overlapping once", strings.Repeat("a", 15_000), strings.Repeat("a", 10_000), "b", "appears 2 times", false},
+		{"not there", strings.Repeat("a", size), strings.Repeat("a", 10_000) + "b", "c", "not found", false},
+		{"lines alike", row + row, row + "b", "c", "not found", false},
+		{"all in a line", strings.Repeat("ab", size/16), "a", "c\n", "", true},
+		{"all in a line that ends", "x\r\n" + strings.Repeat("ab", size/16) + "\r\n", "a", "c\n", "", true},
+		{"all in the last line", "x\r\n" + strings.Repeat("ab", size/16), "a", "c\n", "", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			k := newKit(t, map[string]string{"f": tt.text})
+			inTime(t, time.Second, func() {
+				input := object{"path": "f", "oldString": tt.old, "newString": tt.new, "replaceAll": tt.all}
+				if tt.says != "" {
+					k.fails("edit_file", input, tt.says)
+				} else {
+					k.ok("edit_file", input)
+				}
+			})
+		})
+	}
+	k := newKit(t, map[string]string{"f": "x\r\nab\r\nab"})
+	k.ok("edit_file", object{"path": "f", "oldString": "b", "newString": "1\n2", "replaceAll": true})
+	k.wantDisk("f", "x\r\na1\r\n2\r\na1\r\n2")
 }

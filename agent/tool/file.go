@@ -29,7 +29,7 @@ type File struct {
 	Path    string // absolute: what the editor has it open under, else the file itself
 	Rel     string // slash-separated, relative to the root
 	Text    []byte // without a byte order mark; not always valid UTF-8
-	Hash    string // of Text, SHA-256 in hexadecimal
+	Hash    string // of Text, SHA-256 in hexadecimal; empty when there is no file
 	Version int32  // of the open document; -1 when there is none
 	Unsaved bool   // open, and the text on disk is another
 
@@ -75,7 +75,9 @@ func (w *Workspace) load(path string) (*File, error) {
 	f.found = open || p.info != nil
 	f.Text, f.mark = bytes.CutPrefix(text, []byte(bom))
 	f.utf8 = utf8.Valid(f.Text)
-	f.Hash = hash(f.Text)
+	if f.found {
+		f.Hash = hash(f.Text)
+	}
 	f.Unsaved = open && unsaved(f)
 	return f, nil
 }

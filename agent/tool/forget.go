@@ -10,8 +10,8 @@ func (in *forgetInput) fields() inputs {
 
 func (s *set) forget() Tool {
 	return Tool{
-		Name: "forget", Set: "session", Kind: "other",
-		Schema:   new(forgetInput).fields().schema(),
+		Name: "forget", Set: "session", Kind: "other", Mutates: true, // so that calls run in order
+		input:    blank[forgetInput],
 		Describe: only("Forget", "text"),
 		Run:      s.runForget,
 	}

@@ -29,7 +29,7 @@ func (in *globInput) fields() inputs {
 func (s *set) glob() Tool {
 	return Tool{
 		Name: "glob", Set: "core", Kind: "search",
-		Schema:   new(globInput).fields().schema(),
+		input:    blank[globInput],
 		Describe: about("Find", "pattern"),
 		Run:      s.runGlob,
 	}
@@ -68,13 +68,15 @@ func (s *set) runGlob(ctx context.Context, c Call) (string, error) {
 
 // pattern is p as a pattern of slash paths from the root.
 func (w *Workspace) pattern(p string) (string, error) {
+	given := p
 	if p == "" {
 		return "", errors.New("is empty")
 	}
 	if filepath.IsAbs(p) {
 		rest, ok := strings.CutPrefix(p, w.Root+string(filepath.Separator))
 		if !ok {
-			return "", fmt.Errorf("%s %w", p, ErrEscapes)
+			base, pattern := doublestar.SplitPattern(filepath.ToSlash(p))
+			rest = filepath.ToSlash(w.relative(filepath.Clean(base))) + "/" + pattern
 		}
 		p = rest
 	}
@@ -83,7 +85,7 @@ func (w *Workspace) pattern(p string) (string, error) {
 		return "", fmt.Errorf("%s is not a valid pattern: there are *, **, ?, [a-z] and {a,b}", p)
 	}
 	if base, _ := doublestar.SplitPattern(p); !filepath.IsLocal(base) {
-		return "", fmt.Errorf("%s %w", p, ErrEscapes)
+		return "", fmt.Errorf("%s %w", given, ErrEscapes)
 	}
 	return p, nil
 }

@@ -37,7 +37,7 @@ func (in *grepInput) fields() inputs {
 func (s *set) grep() Tool {
 	return Tool{
 		Name: "grep", Set: "core", Kind: "search",
-		Schema:   new(grepInput).fields().schema(),
+		input:    blank[grepInput],
 		Describe: about("Search", "pattern"),
 		Run:      s.runGrep,
 	}
@@ -68,7 +68,7 @@ func (s *set) runGrep(ctx context.Context, c Call) (string, error) {
 	if len(hits) == 0 {
 		return "No matches.", nil
 	}
-	var r report
+	r := report{mask: s.mask}
 	r.add(strings.Join(hits[:min(len(hits), maxHits)], "\n"))
 	if len(hits) > maxHits {
 		r.note(fmt.Sprintf("the first %d matches: narrow the pattern or include", maxHits))
@@ -144,7 +144,7 @@ func (s *set) searchFile(q *query, e entry, folded []byte) ([]string, []byte) {
 		start, end := bytes.LastIndexByte(text[:n], '\n')+1, lineEnd(text, n)
 		row := bytes.TrimSuffix(bytes.TrimSuffix(text[start:end], []byte("\n")), []byte("\r"))
 		if q.re.Match(row) {
-			hits = append(hits, fmt.Sprintf("%s:%d: %s", e.rel, line, transcript.Cut(plain(string(row)), maxHitText)))
+			hits = append(hits, fmt.Sprintf("%s:%d: %s", e.rel, line, transcript.Cut(s.mask.hide(plain(string(row))), maxHitText)))
 		}
 		line++
 		at = end
@@ -165,7 +165,7 @@ func (s *set) searchable(e entry) ([]byte, bool) {
 	} else if p.info, err = e.Info(); err != nil {
 		return nil, false
 	}
-	if s.Denied != nil && (s.Denied(e.rel) || s.Denied(w.inside(p))) {
+	if s.denied(p) {
 		return nil, false
 	}
 	var text []byte

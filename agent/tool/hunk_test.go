@@ -102,7 +102,7 @@ func shown(h Hunk, old []string) []string {
 		case '-':
 			old = old[1:]
 		case '+':
-			out = append(out, strings.ReplaceAll(text, "\uFFFD", "\xff"))
+			out = append(out, strings.ReplaceAll(text, `\xff`, "\xff"))
 		case '\\':
 			if last == '+' {
 				out[len(out)-1] = strings.TrimSuffix(out[len(out)-1], "\n")

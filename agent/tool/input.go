@@ -22,9 +22,17 @@ type field struct {
 	into     any
 	required bool
 	about    string // for the model; may be empty
-	min, max int    // of an *int; max 0 is none
+	min, max int    // of an *int; max also of a *string, in bytes; max 0 is none
 	enum     []string
 	items    inputs // of a *[]json.RawMessage: objects with these members
+}
+
+// blank returns the members of an input of type T that was not read yet.
+func blank[T any, P interface {
+	*T
+	fields() inputs
+}]() inputs {
+	return P(new(T)).fields()
 }
 
 // decode reads raw into the fields. Its error names every field that is wrong,
@@ -65,6 +73,9 @@ func (f field) decode(v json.RawMessage) error {
 	case *string:
 		if json.Unmarshal(v, p) != nil {
 			return fmt.Errorf("want a string, got %s", got(v))
+		}
+		if f.max > 0 && len(*p) > f.max {
+			return fmt.Errorf("has %d bytes, and no more than %d can be passed on: write it to a file first", len(*p), f.max)
 		}
 		if f.enum != nil && !slices.Contains(f.enum, *p) {
 			return fmt.Errorf("want %s, got %q", strings.Join(f.enum, ", "), excerpt(*p))

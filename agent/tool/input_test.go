@@ -19,7 +19,7 @@ func TestToolsOfAModel(t *testing.T) {
 		var names []string
 		for _, tool := range New(o) {
 			names = append(names, tool.Name+"/"+tool.Set+"/"+tool.Kind)
-			if tool.Mutates != slices.Contains([]string{"write_file", "edit_file", "bash"}, tool.Name) || (tool.Run == nil) == (tool.Propose == nil) {
+			if tool.Mutates != slices.Contains([]string{"write_file", "edit_file", "bash", "remember", "forget"}, tool.Name) || (tool.Run == nil) == (tool.Propose == nil) {
 				t.Errorf("%s: mutates %v", tool.Name, tool.Mutates)
 			}
 		}
@@ -148,6 +148,38 @@ func TestDescribe(t *testing.T) {
 		s := k.tools[tt.tool].Describe(json.RawMessage(tt.input))
 		if tt.title != "" && s.Title != tt.title || len([]rune(s.Title)) > titleLength || strings.Join(append(s.Paths, s.Subjects...), "|") != tt.about {
 			t.Errorf("%s %s: %+v, want %q and %q", tt.tool, tt.input, s, tt.title, tt.about)
+		}
+	}
+}
+
+// Check refuses what Run and Propose refuse, in the same words.
+func TestCheckIsWhatACallWouldSay(t *testing.T) {
+	k := newKit(t, map[string]string{"f": "x"})
+	for name, inputs := range map[string][]string{
+		"bash":       {`{"cmd":"ls"}`, `{"command":["ls"]}`, `{"command":5}`, `{"command":"ls","timeout":"5"}`, `{"command":"ls","timeout":5}`, `[]`, ``},
+		"edit_file":  {`{"path":"f"}`, `{"path":"f","oldString":1,"newString":"y"}`},
+		"write_file": {`{"path":"f","content":null}`},
+		"read_file":  {`{"path":"f","offset":0}`},
+		"remember":   {`{"kind":"secret","text":"x"}`},
+		"todo_write": {`{"todos":"none"}`},
+	} {
+		tool := k.tools[name]
+		for _, input := range inputs {
+			c := Call{Input: json.RawMessage(input)}
+			err := error(nil)
+			if tool.Run != nil {
+				_, err = tool.Run(t.Context(), c)
+			} else {
+				_, err = tool.Propose(t.Context(), c)
+			}
+			if checked := tool.Check(c.Input); checked == nil || err == nil || checked.Error() != err.Error() || !strings.HasPrefix(err.Error(), "invalid input: ") {
+				t.Errorf("%s %s: checked %v, called %v", name, input, checked, err)
+			}
+		}
+	}
+	for name, input := range map[string]string{"bash": `{"command":"false"}`, "edit_file": `{"path":"none","oldString":"x","newString":"y"}`, "list_dir": ``} {
+		if err := k.tools[name].Check(json.RawMessage(input)); err != nil {
+			t.Errorf("%s %s: %v", name, input, err)
 		}
 	}
 }

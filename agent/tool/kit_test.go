@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"shiro/memory/transcript"
@@ -234,3 +235,13 @@ type notes struct{ err error }
 func (n *notes) Remember(kind, text string) (string, error) { return kind + " " + text, n.err }
 func (n *notes) Recall(query string) (string, error)        { return query, n.err }
 func (n *notes) Forget(text string) (string, error)         { return text, n.err }
+
+// inTime fails the test when f takes longer than d.
+func inTime(t *testing.T, d time.Duration, f func()) {
+	t.Helper()
+	start := time.Now()
+	f()
+	if took := time.Since(start); took > d {
+		t.Errorf("took %v, want at most %v", took, d)
+	}
+}

@@ -31,7 +31,7 @@ func (in *listDirInput) fields() inputs {
 func (s *set) listDir() Tool {
 	return Tool{
 		Name: "list_dir", Set: "edit-plus", Kind: "read",
-		Schema: new(listDirInput).fields().schema(),
+		input: blank[listDirInput],
 		Describe: func(input json.RawMessage) Subject {
 			if member[string](input, "path") == "" {
 				input = json.RawMessage(`{"path":"."}`)

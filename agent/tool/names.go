@@ -35,6 +35,8 @@ func twins(a, b string) bool {
 // face is the plain character that r looks like.
 func face(r rune) rune {
 	switch {
+	case r < utf8.RuneSelf:
+		return r
 	case unicode.Is(unicode.Zs, r):
 		return ' '
 	case strings.ContainsRune("‘’‚‛′", r):

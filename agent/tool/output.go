@@ -20,10 +20,12 @@ const (
 // An output is what a command printed.
 type output struct {
 	stdout, stderr screen
+	mask           *mask
 }
 
-func newOutput(live func(channel, text string) bool) *output {
-	o := &output{}
+// newOutput has live called with what is printed, as it comes and masked.
+func newOutput(m *mask, live func(channel, text string) bool) *output {
+	o := &output{screen{mask: m}, screen{mask: m}, m}
 	o.stdout.live = func(text string) bool { return live("stdout", text) }
 	o.stderr.live = func(text string) bool { return live("stderr", text) }
 	return o
@@ -50,7 +52,7 @@ func (o *output) report(head string) string {
 		kept *ends
 		room int
 	}{{"stdout", &o.stdout.kept, outRoom}, {"stderr", &o.stderr.kept, errRoom}} {
-		if text := trimBlock(part.kept.text(part.room)); text != "" {
+		if text := trimBlock(part.kept.text(part.room, o.mask)); text != "" {
 			fmt.Fprintf(&b, "\n\n%s:\n%s", part.name, text)
 		}
 	}
@@ -91,21 +93,21 @@ func (e *ends) write(text []byte) {
 }
 
 // text is the whole text if it has at most room units, and else its ends with
-// a notice of what is missing between them.
-func (e *ends) text(room int) string {
+// a notice of what is missing between them. No secret of m is cut in two.
+func (e *ends) text(room int, m *mask) string {
 	if e.units <= room {
 		return string(e.head) + string(e.tail)
 	}
-	head := transcript.Cut(strings.ToValidUTF8(string(e.head), ""), room/3)
-	tail := lastUnits(e.tail, room-room/3)
+	head := transcript.Cut(m.hide(strings.ToValidUTF8(string(e.head), "")), room/3)
+	tail := lastUnits(m.hide(string(e.tail)), room-room/3)
 	return fmt.Sprintf("%s\n... [truncated %d of %d chars] ...\n%s", head, e.units-units(head)-units(tail), e.units, tail)
 }
 
 // lastUnits is the longest end of text of at most n UTF-16 units.
-func lastUnits(text []byte, n int) string {
+func lastUnits(text string, n int) string {
 	i := len(text)
 	for i > 0 {
-		r, size := utf8.DecodeLastRune(text[:i])
+		r, size := utf8.DecodeLastRuneInString(text[:i])
 		if r == utf8.RuneError && size == 1 { // where the text was cut
 			break
 		}
@@ -117,5 +119,5 @@ func lastUnits(text []byte, n int) string {
 		}
 		i -= size
 	}
-	return string(text[i:])
+	return text[i:]
 }

@@ -94,3 +94,27 @@ func TestFolderThatCannotBeWrittenIn(t *testing.T) {
 	k.fails("write_file", object{"path": "d/new", "content": "x"}, "writing d/new", "permission denied")
 	k.fails("read_file", object{"path": "d/secret"}, "d/secret: permission denied")
 }
+
+func TestED17SpecialModeBitsStay(t *testing.T) {
+	const mode = os.ModeSetuid | os.ModeSetgid | 0o755
+	k := newKit(t, map[string]string{"run": "a\n", "linked": "a\n"})
+	uid, begin := asUser(t, k)
+	if err := os.Link(k.path("linked"), k.path("twin")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"run", "linked"} {
+		if err := os.Chown(k.path(name), uid, os.Getgid()); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(k.path(name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own(t, uid, k.root)
+	begin()
+	for _, name := range []string{"run", "linked"} {
+		k.ok("edit_file", object{"path": name, "oldString": "a", "newString": "b"})
+		k.wantDisk(name, "b\n")
+		wantMode(t, k.path(name), mode)
+	}
+}

@@ -18,10 +18,17 @@ const (
 	killPause  = time.Millisecond
 )
 
+// A mark is what all processes of one command inherit and no others have, in
+// whatever session they are and whoever their parent is.
+type mark struct {
+	variable string // "name=value" in their environment
+	file     string // where their descriptor markFD leads; empty where that cannot be seen
+}
+
 // A process is a command that was started, with all that it starts in turn.
 type process struct {
 	cmd   *exec.Cmd
-	mark  string        // a variable that only its processes have in their environment
+	mark  mark
 	ended chan struct{} // closed when the shell has ended
 
 	known []int // its processes, seen while it ran
@@ -32,12 +39,15 @@ type process struct {
 
 // start runs command in dir with no input and writes what it prints to out.
 func start(command, dir string, env []string, out *output) (*process, error) {
-	p := &process{
-		cmd: shell(command), mark: "SHIRO_CALL=" + rand.Text(),
-		ended: make(chan struct{}), read: make(chan struct{}),
-	}
-	p.cmd.Dir, p.cmd.Env = dir, append(env, p.mark)
+	p := &process{cmd: shell(command), ended: make(chan struct{}), read: make(chan struct{})}
+	p.mark.variable = "SHIRO_CALL=" + rand.Text()
+	p.cmd.Dir, p.cmd.Env = dir, append(env, p.mark.variable)
 	isolate(p.cmd)
+	passed, err := passMark(p.cmd, &p.mark)
+	if err != nil {
+		return nil, err
+	}
+	defer passed.Close()
 	outR, outW, err := os.Pipe()
 	if err != nil {
 		return nil, err

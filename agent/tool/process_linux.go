@@ -2,16 +2,35 @@ package tool
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 )
 
-// family is the processes that are known, have mark, a variable's "name=value",
-// in their environment, or descend from pid or one of those. So one that left
-// the group, or whose parent has ended, is found too. The dead do not count.
-func family(pid int, mark string, known []int) []int {
+// markFD is a descriptor that scripts have no use for.
+const markFD = 77
+
+// passMark has cmd inherit a descriptor that is at its end from the start, and
+// notes in m where it leads. What is returned is to be closed after the start.
+func passMark(cmd *exec.Cmd, m *mark) (*os.File, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	w.Close()
+	m.file, _ = os.Readlink(fmt.Sprintf("/proc/self/fd/%d", r.Fd())) // without /proc nothing is found anyway
+	cmd.ExtraFiles = make([]*os.File, markFD-2)                      // from descriptor 3 on; nil is none
+	cmd.ExtraFiles[markFD-3] = r
+	return r, nil
+}
+
+// family is the processes that are known, bear the mark, or descend from pid or
+// one of those. So one that left the group, or whose parent has ended, is found
+// too. The dead do not count.
+func family(pid int, m mark, known []int) []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -33,7 +52,7 @@ func family(pid int, mark string, known []int) []int {
 			continue
 		}
 		parents[p] = parent
-		if p == pid || slices.Contains(known, p) || marked(name, mark) {
+		if p == pid || slices.Contains(known, p) || m.borne(name) {
 			members = append(members, p)
 		}
 	}
@@ -75,7 +94,12 @@ func parentOf(pid string) (parent int, alive bool) {
 	return parent, err == nil
 }
 
-func marked(pid, mark string) bool {
+// borne reports whether the process pid bears the mark.
+func (m mark) borne(pid string) bool {
+	file, err := os.Readlink(filepath.Join("/proc", pid, "fd", strconv.Itoa(markFD)))
+	if err == nil && file == m.file {
+		return true
+	}
 	env, err := os.ReadFile(filepath.Join("/proc", pid, "environ"))
-	return err == nil && bytes.Contains(env, []byte(mark+"\x00"))
+	return err == nil && bytes.Contains(env, []byte(m.variable+"\x00"))
 }

@@ -27,9 +27,9 @@ func interrupt(pid int) { _ = unix.Kill(-pid, unix.SIGINT) }
 // kill ends the group of pid and its family. It reports whether there was any
 // of the family, which may take a moment to be gone. What is left of a group
 // says nothing: it may be the dead that nobody collects.
-func kill(pid int, mark string, known []int) bool {
+func kill(pid int, m mark, known []int) bool {
 	_ = unix.Kill(-pid, unix.SIGKILL)
-	members := family(pid, mark, known)
+	members := family(pid, m, known)
 	for _, p := range members {
 		_ = unix.Kill(p, unix.SIGKILL)
 	}

@@ -22,7 +22,7 @@ func isolate(cmd *exec.Cmd) {
 func interrupt(int) {}
 
 // kill ends the process pid and those it started; once is enough.
-func kill(pid int, _ string, _ []int) bool {
+func kill(pid int, _ mark, _ []int) bool {
 	_ = exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(pid)).Run()
 	return false
 }

@@ -25,7 +25,7 @@ func (in *readFileInput) fields() inputs {
 func (s *set) readFile() Tool {
 	return Tool{
 		Name: "read_file", Set: "core", Kind: "read",
-		Schema:   new(readFileInput).fields().schema(),
+		input:    blank[readFileInput],
 		Describe: func(input json.RawMessage) Subject { return s.pathSubject("Read", input) },
 		Run:      s.runReadFile,
 	}
@@ -41,12 +41,12 @@ func (s *set) runReadFile(_ context.Context, c Call) (string, error) {
 		return "", err
 	}
 	s.seen.note(f.at.key(), f.Hash)
-	return numbered(f, in.offset, in.limit)
+	return s.numbered(f, in.offset, in.limit)
 }
 
 // numbered is the part of f from line offset on, at most limit lines, as
 // "N: text". Lines end at "\n" only, and what follows the last is a line too.
-func numbered(f *File, offset, limit int) (string, error) {
+func (s *set) numbered(f *File, offset, limit int) (string, error) {
 	text, line := f.Text, 1
 	for ; line < offset; line++ {
 		nl := bytes.IndexByte(text, '\n')
@@ -55,7 +55,7 @@ func numbered(f *File, offset, limit int) (string, error) {
 		}
 		text = text[nl+1:]
 	}
-	r := report{kept: make([]byte, 0, min(len(text)+len(text)/4, limit))}
+	r := report{mask: s.mask, kept: make([]byte, 0, min(len(text)+len(text)/4, limit))}
 	var row []byte
 	for more := true; more; line++ {
 		if line == offset+limit {
@@ -72,7 +72,7 @@ func numbered(f *File, offset, limit int) (string, error) {
 		r.write(row)
 	}
 	if !f.utf8 {
-		r.note("not valid UTF-8: a byte shown as \uFFFD can be neither matched nor written, and stays as it is")
+		r.note("not valid UTF-8: a byte shown as \\xNN can be neither matched nor written, and stays as it is")
 	}
 	if f.Unsaved {
 		r.note("unsaved text of the editor; the file on disk differs")

@@ -11,7 +11,7 @@ func (in *recallInput) fields() inputs {
 func (s *set) recall() Tool {
 	return Tool{
 		Name: "recall", Set: "session", Kind: "search",
-		Schema:   new(recallInput).fields().schema(),
+		input:    blank[recallInput],
 		Describe: only("Recall", "query"),
 		Run:      s.runRecall,
 	}

@@ -26,12 +26,9 @@ func replace(text []byte, old, new string, all bool) ([]TextEdit, error) {
 	case from == to:
 		return nil, errors.New("oldString and newString are identical: no change")
 	}
-	at := occurrences(u.text, from, all)
-	switch {
-	case len(at) == 0:
-		return nil, errors.New("oldString not found" + hint(u.text, from))
-	case len(at) > 1 && !all:
-		return nil, fmt.Errorf("oldString appears %d times: add surrounding lines to make it unique, or set replaceAll", len(at))
+	at, err := places(u.text, []byte(from), all)
+	if err != nil {
+		return nil, err
 	}
 	head, tail := commonEnds(from, to)
 	edits := make([]TextEdit, len(at))
@@ -45,20 +42,36 @@ func replace(text []byte, old, new string, all bool) ([]TextEdit, error) {
 	return edits, nil
 }
 
-// occurrences are the offsets of old in text: all that do not overlap, or, to
-// tell whether one is the only one, all that there are.
-func occurrences(text []byte, old string, all bool) []int {
-	var at []int
-	for i := 0; ; {
-		n := bytes.Index(text[i:], []byte(old))
-		if n < 0 {
-			return at
-		}
-		at = append(at, i+n)
-		if i += n + 1; all {
-			i += len(old) - 1
-		}
+// A mismatch is the error of a text that is not in one place: in how many it is.
+type mismatch int
+
+func (n mismatch) Error() string {
+	if n == 0 {
+		return "oldString not found"
 	}
+	return fmt.Sprintf("oldString appears %d times: add surrounding lines to make it unique, or set replaceAll", int(n))
+}
+
+// places are the offsets of old in text, where they do not overlap: of the only
+// one that there is, or of all, and a mismatch when there is none.
+func places(text, old []byte, all bool) ([]int, error) {
+	first := bytes.Index(text, old)
+	switch {
+	case first < 0:
+		return nil, mismatch(0)
+	case !all && bytes.Contains(text[first+1:], old):
+		return nil, mismatch(max(2, bytes.Count(text, old))) // at least 2 where they overlap
+	}
+	at := []int{first}
+	for all {
+		next := at[len(at)-1] + len(old)
+		n := bytes.Index(text[next:], old)
+		if n < 0 {
+			break
+		}
+		at = append(at, next+n)
+	}
+	return at, nil
 }
 
 // commonEnds is how much two different texts have in common at the beginning
@@ -79,17 +92,22 @@ func lf(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 type unified struct {
 	text []byte
 	crs  []int // offsets in text of the line ends that were "\r\n"
+
+	last int // offset of the last line end; -1 for none
+	end  int // of the line that was asked about last, so that none is read twice
 }
 
-func unify(original []byte) unified {
+func unify(original []byte) *unified {
+	u := &unified{text: original, last: bytes.LastIndexByte(original, '\n'), end: -1}
 	if !bytes.Contains(original, []byte("\r\n")) {
-		return unified{text: original}
+		return u
 	}
-	u := unified{text: make([]byte, 0, len(original))}
+	u.text = make([]byte, 0, len(original))
 	for {
 		before, after, found := bytes.Cut(original, []byte("\r\n"))
 		u.text = append(u.text, before...)
 		if !found {
+			u.last -= len(u.crs)
 			return u
 		}
 		u.crs = append(u.crs, len(u.text))
@@ -100,16 +118,17 @@ func unify(original []byte) unified {
 
 // offset is the offset in the original of offset i in the text; that of a line
 // end is where its "\r" is.
-func (u unified) offset(i int) int { return i + sort.SearchInts(u.crs, i) }
+func (u *unified) offset(i int) int { return i + sort.SearchInts(u.crs, i) }
 
 // style gives the line ends in s, which replaces text[start:end], the kinds of
 // those it replaces, one by one, and the last or the nearest for the rest.
 // A text without any line end leaves them as the model wrote them in given.
-func (u unified) style(start, end int, s, given string) string {
+// Calls go from the text's beginning to its end.
+func (u *unified) style(start, end int, s, given string) string {
 	if !strings.Contains(s, "\n") {
 		return s
 	}
-	if bytes.IndexByte(u.text, '\n') < 0 {
+	if u.last < 0 {
 		if strings.Contains(given, "\r\n") {
 			return strings.ReplaceAll(s, "\n", "\r\n")
 		}
@@ -141,14 +160,17 @@ func (u unified) style(start, end int, s, given string) string {
 
 // crlfNear reports the kind of the line that offset i is in, or of the one
 // before when that is the last and has no end.
-func (u unified) crlfNear(i int) bool {
-	if nl := bytes.IndexByte(u.text[i:], '\n'); nl >= 0 {
-		return u.crlf(i + nl)
+func (u *unified) crlfNear(i int) bool {
+	if i > u.last {
+		return u.crlf(u.last)
 	}
-	return u.crlf(bytes.LastIndexByte(u.text[:i], '\n'))
+	if i > u.end {
+		u.end = i + bytes.IndexByte(u.text[i:], '\n')
+	}
+	return u.crlf(u.end)
 }
 
-func (u unified) crlf(i int) bool {
+func (u *unified) crlf(i int) bool {
 	k := sort.SearchInts(u.crs, i)
 	return k < len(u.crs) && u.crs[k] == i
 }
@@ -156,54 +178,42 @@ func (u unified) crlf(i int) bool {
 // hint helps a model whose text was not found: it names the line where text
 // differs from it in nothing but blanks and quotes, or else the one most like
 // its longest line.
-func hint(text []byte, old string) string {
-	want := squeezedLines(old)
-	lines := strings.Split(string(text), "\n")
-	key := slices.MaxFunc(want, func(a, b string) int { return len(a) - len(b) })
-	if key == "" || len(lines) > 100_000 {
+func hint(text []byte, old string, m *mask) string {
+	have, want := squeeze(string(text)), squeeze(strings.Trim(old, "\r\n"))
+	key := slices.MaxFunc(strings.Split(want, "\n"), func(a, b string) int { return len(a) - len(b) })
+	if key == "" {
 		return ""
 	}
-	best, at := 0, 0
-	for i, line := range lines {
-		line = squeeze(line)
-		if line == want[0] && alike(lines[i:], want) {
-			return fmt.Sprintf(": line %d matches except for blanks or quotation marks: read it again and copy it exactly: %q", i+1, excerpt(lines[i]))
+	if i := strings.Index("\n"+have+"\n", "\n"+want+"\n"); i >= 0 {
+		n := strings.Count(have[:i], "\n")
+		return fmt.Sprintf(": line %d matches except for blanks or quotation marks: read it again and copy it exactly: %q", n+1, excerpt(m.hide(nthLine(text, n))))
+	}
+	best, at, n := 0, 0, 0
+	for line := range strings.SplitSeq(have, "\n") {
+		if like := likeness(line, key); like > best {
+			best, at = like, n
 		}
-		if n := likeness(line, key); n > best {
-			best, at = n, i
-		}
+		n++
 	}
 	if 2*best < len(key) {
 		return ": nothing in the file is near it: read the file again"
 	}
-	return fmt.Sprintf(": the nearest is line %d: %q", at+1, excerpt(lines[at]))
+	return fmt.Sprintf(": the nearest is line %d: %q", at+1, excerpt(m.hide(nthLine(text, at))))
 }
 
-// alike reports whether lines begin with want, squeezed.
-func alike(lines, want []string) bool {
-	if len(lines) < len(want) {
-		return false
+// nthLine is a line of text by its number from 0, without its end.
+func nthLine(text []byte, n int) string {
+	for ; n > 0; n-- {
+		text = text[lineEnd(text, 0):]
 	}
-	for i := range want {
-		if squeeze(lines[i]) != want[i] {
-			return false
-		}
-	}
-	return true
+	return strings.TrimRight(string(text[:lineEnd(text, 0)]), "\r\n")
 }
 
-func squeezedLines(s string) []string {
-	lines := strings.Split(strings.Trim(s, "\n"), "\n")
-	for i := range lines {
-		lines[i] = squeeze(lines[i])
-	}
-	return lines
-}
-
-// squeeze is s without blanks, with plain quotation marks and dashes.
+// squeeze is s without the blanks in its lines, with plain quotation marks and
+// dashes.
 func squeeze(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || r == '\uFEFF' {
+		if r != '\n' && unicode.IsSpace(r) || r == '\uFEFF' {
 			return -1
 		}
 		return face(r)

@@ -15,6 +15,7 @@ const maxLine = 32 << 10
 // line that was written several times. It is an io.Writer.
 type screen struct {
 	live func(text string) bool // is called with text as it comes until it returns false
+	mask *mask                  // of what live gets
 	kept ends
 
 	state byte
@@ -131,33 +132,34 @@ func (s *screen) keep(n int) {
 	if text := s.line[:n]; utf8.Valid(text) {
 		s.kept.write(text)
 	} else {
-		s.kept.write(bytes.ToValidUTF8(text, []byte("\uFFFD")))
+		s.kept.write([]byte(plain(string(text))))
 	}
 	s.line = s.line[:copy(s.line, s.line[n:])]
 }
 
-// show hands live what is new, except for a character of which a part is still
-// missing, unless that is all there will be.
+// show hands live what is new, except for what more text may make into a secret
+// or a character, unless that is all there will be.
 func (s *screen) show(all bool) {
-	n := len(s.fresh)
-	if !all {
-		n = whole(s.fresh)
-	}
-	if n == 0 {
+	if len(s.fresh) == 0 {
 		return
 	}
-	if !s.live(plain(string(s.fresh[:n]))) {
+	text := s.mask.hide(string(s.fresh))
+	n := len(text)
+	if !all {
+		n = whole(text[:n-s.mask.begun(text)])
+	}
+	if n > 0 && !s.live(plain(text[:n])) {
 		s.live, s.fresh = nil, nil
 		return
 	}
-	s.fresh = s.fresh[:copy(s.fresh, s.fresh[n:])]
+	s.fresh = append(s.fresh[:0], text[n:]...)
 }
 
 // whole is the length of p without a character that is cut off at its end.
-func whole(p []byte) int {
+func whole[T string | []byte](p T) int {
 	for i := len(p) - 1; i >= 0 && i >= len(p)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(p[i]) {
-			if !utf8.FullRune(p[i:]) {
+			if !utf8.FullRuneInString(string(p[i:])) {
 				return i
 			}
 			break

@@ -20,14 +20,18 @@ type report struct {
 	units   int // of kept
 	dropped int // units
 	notes   []string
+	mask    *mask // of what is cut in two, where half a secret would not be known
 }
 
 func (r *report) write(p []byte) {
+	if !utf8.Valid(p) || bytes.IndexByte(p, 0) >= 0 {
+		p = []byte(plain(string(p)))
+	}
 	n := units(p)
 	if r.dropped == 0 && r.units+n > limit {
-		fits := transcript.Cut(string(p), limit-r.units)
+		fits := transcript.Cut(r.mask.hide(string(p)), limit-r.units)
 		kept := units(fits)
-		r.kept, r.units = append(r.kept, plain(fits)...), r.units+kept
+		r.kept, r.units = append(r.kept, fits...), r.units+kept
 		r.dropped = n - kept
 		return
 	}
@@ -35,12 +39,7 @@ func (r *report) write(p []byte) {
 		r.dropped += n
 		return
 	}
-	r.units += n
-	if utf8.Valid(p) && bytes.IndexByte(p, 0) < 0 {
-		r.kept = append(r.kept, p...)
-	} else {
-		r.kept = append(r.kept, plain(string(p))...)
-	}
+	r.kept, r.units = append(r.kept, p...), r.units+n
 }
 
 func (r *report) add(s string) { r.write([]byte(s)) }
@@ -64,8 +63,9 @@ func (r *report) String() string {
 // clip is s as a result: plain and of limited length. A text that a report or
 // a command made, notice and all, is left as it is.
 func clip(s string) string {
+	s = plain(s)
 	if len(s) <= limit || units(s) <= limit+noticeRoom {
-		return plain(s)
+		return s
 	}
 	var r report
 	r.add(s)
@@ -75,15 +75,24 @@ func clip(s string) string {
 // noticeRoom is more than a notice and remarks take.
 const noticeRoom = 400
 
-// plain is s as valid UTF-8 without NUL.
+// plain is s as valid UTF-8 without NUL. A byte that cannot stay is shown as
+// what it is, \xNN: U+FFFD would say that nobody knows any more.
 func plain(s string) string {
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
+	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
+		return s
 	}
-	if strings.IndexByte(s, 0) >= 0 {
-		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
+	const digits = "0123456789abcdef"
+	b := make([]byte, 0, len(s)+len(s)/8+8)
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == 0 || r == utf8.RuneError && n == 1 {
+			b = append(b, '\\', 'x', digits[s[i]>>4], digits[s[i]&15])
+		} else {
+			b = append(b, s[i:i+n]...)
+		}
+		i += n
 	}
-	return s
+	return string(b)
 }
 
 // units counts the UTF-16 units of s.

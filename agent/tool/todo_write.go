@@ -33,7 +33,7 @@ func todoFields(t *transcript.Todo) inputs {
 func (s *set) todoWrite() Tool {
 	return Tool{
 		Name: "todo_write", Set: "session", Kind: "think",
-		Schema:   new(todoWriteInput).fields().schema(),
+		input:    blank[todoWriteInput],
 		Describe: only("Update the task list", ""),
 		Run:      s.runTodoWrite,
 	}
@@ -69,7 +69,7 @@ func printed(text string) string {
 	var s screen
 	_, _ = s.Write([]byte(text))
 	_ = s.Close()
-	return strings.TrimSpace(s.kept.text(limit))
+	return strings.TrimSpace(s.kept.text(limit, nil))
 }
 
 // taskReport is the list as it now stands, with warnings that refuse nothing.

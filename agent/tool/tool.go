@@ -30,6 +30,11 @@ type Tool struct {
 	Kind        string          // ACP's kind: read, edit, search, execute, think or other
 	Mutates     bool            // may change files or the world
 
+	// Check says what is wrong with an input whose members Run and Propose would
+	// refuse, without looking at any file; nil when nothing is. It is for asking
+	// nobody about a call that cannot run. May be nil.
+	Check func(input json.RawMessage) error
+
 	// Describe says what a call is about. Bad input gives less to say, never an error.
 	Describe func(input json.RawMessage) Subject
 
@@ -40,6 +45,8 @@ type Tool struct {
 	// Run carries out the call. The result, and the error's text, are what the
 	// model reads: valid UTF-8 without NUL, 30 000 UTF-16 units and a notice.
 	Run func(context.Context, Call) (string, error)
+
+	input func() inputs // with places of their own to decode into
 }
 
 // A Subject is a call as rules and people see it. Of what patterns match, all
@@ -90,20 +97,20 @@ type Options struct {
 	Env         []string              // environment of commands; nil means this process's
 	SecretNames []string              // variables that commands do not get
 	Secrets     []string              // values blanked out in every result
-	Denied      func(rel string) bool // files whose text grep must not show; nil means none
+	Denied      func(rel string) bool // files whose text no search, error or edit's result may quote; nil means none
 }
 
 // A set is one session's tools and what its model has seen of the files.
 type set struct {
 	Options
 	seen seen
-	mask *strings.Replacer
+	mask *mask
 }
 
 // New returns the tools of one session. They remember what its model has read,
 // so every session needs a set of its own; the workspace is shared.
 func New(o Options) []Tool {
-	s := &set{Options: o, mask: masker(o.Secrets)}
+	s := &set{Options: o, mask: newMask(o.Secrets)}
 	tools := []Tool{s.readFile(), s.writeFile(), s.editFile(), s.listDir(), s.glob(), s.grep(), s.bash()}
 	if o.Todos != nil {
 		tools = append(tools, s.todoWrite())
@@ -124,6 +131,8 @@ func (s *set) finish(t *Tool) {
 		panic(err) // the file is compiled in
 	}
 	t.Description = strings.TrimSpace(string(doc))
+	t.Schema = t.input().schema()
+	t.Check = func(input json.RawMessage) error { return s.fitError(t.input().decode(input)) }
 	if run := t.Run; run != nil {
 		t.Run = func(ctx context.Context, c Call) (string, error) {
 			out, err := run(ctx, c)
@@ -133,17 +142,16 @@ func (s *set) finish(t *Tool) {
 	if propose := t.Propose; propose != nil {
 		t.Propose = func(ctx context.Context, c Call) (*Edit, error) {
 			e, err := propose(ctx, c)
-			return e, s.fitError(err)
+			if err != nil {
+				return nil, s.fitError(err)
+			}
+			e.mask = s.mask
+			return e, nil
 		}
 	}
 }
 
-func (s *set) fit(text string) string {
-	if s.mask != nil {
-		text = s.mask.Replace(text)
-	}
-	return clip(text)
-}
+func (s *set) fit(text string) string { return clip(s.mask.hide(text)) }
 
 // fitError is err itself, unless its text cannot be sent as it stands.
 func (s *set) fitError(err error) error {
@@ -154,19 +162,4 @@ func (s *set) fitError(err error) error {
 		return errors.New(s.fit(text))
 	}
 	return err
-}
-
-// masker blanks out the values of secrets; nil when there are none. Short ones
-// are left: they would match by chance.
-func masker(secrets []string) *strings.Replacer {
-	var pairs []string
-	for _, v := range secrets {
-		if len(v) >= 8 {
-			pairs = append(pairs, v, "[secret]")
-		}
-	}
-	if pairs == nil {
-		return nil
-	}
-	return strings.NewReplacer(pairs...)
 }

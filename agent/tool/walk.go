@@ -86,6 +86,12 @@ func (w *Workspace) inside(p place) string {
 	return filepath.ToSlash(rel)
 }
 
+// denied reports whether the model may not read what is at p, by the name it
+// was asked for or by the one that leads to.
+func (s *set) denied(p place) bool {
+	return s.Denied != nil && (s.Denied(p.rel) || s.Denied(s.Workspace.inside(p)))
+}
+
 // slashDir is the folder as rules have it: "" for the root.
 func slashDir(dir string) string {
 	if dir == "." {

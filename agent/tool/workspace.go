@@ -96,13 +96,7 @@ func (w *Workspace) resolve(name string) (place, error) {
 	}
 	rel := filepath.Clean(name)
 	if filepath.IsAbs(name) {
-		var err error
-		if rel, err = filepath.Rel(w.Root, name); err != nil || !filepath.IsLocal(rel) {
-			rel, err = filepath.Rel(w.real, name)
-		}
-		if err != nil {
-			return place{}, fmt.Errorf("%s %w", name, ErrEscapes)
-		}
+		rel = w.relative(rel)
 	}
 	if !filepath.IsLocal(rel) {
 		return place{}, fmt.Errorf("%s %w", name, ErrEscapes)
@@ -116,6 +110,27 @@ func (w *Workspace) resolve(name string) (place, error) {
 		return p, fmt.Errorf("%s %w: it leads to %s", name, ErrEscapes, p.real)
 	}
 	return p, nil
+}
+
+// relative is the path from the root of an absolute path that leads into it, by
+// whatever links; those below the root are kept. Others are returned as they are.
+func (w *Workspace) relative(name string) string {
+	for _, root := range []string{w.Root, w.real} {
+		if rel, err := filepath.Rel(root, name); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	names := elements(name)
+	for i := range names {
+		top, _, err := follow(filepath.VolumeName(name)+string(filepath.Separator), filepath.Join(names[:i+1]...))
+		if err != nil {
+			break
+		}
+		if rel, err := filepath.Rel(w.real, top); err == nil && filepath.IsLocal(rel) {
+			return filepath.Join(rel, filepath.Join(names[i+1:]...))
+		}
+	}
+	return name
 }
 
 func within(root, path string) bool {

@@ -138,7 +138,7 @@ func TestED23BinaryIsSaidSo(t *testing.T) {
 		k.fails("edit_file", object{"path": name, "oldString": "t", "newString": "u"}, says)
 		k.fails("write_file", object{"path": name, "content": "u"}, says)
 	}
-	if got := k.ok("read_file", object{"path": "late"}); !strings.HasSuffix(got, "a\uFFFDb\n2: ") {
+	if got := k.ok("read_file", object{"path": "late"}); !strings.HasSuffix(got, "a\\x00b\n2: ") {
 		t.Errorf("got …%q", got[len(got)-20:])
 	}
 	if got := k.ok("grep", object{"pattern": "PK|text"}); got != "No matches." {
@@ -216,4 +216,42 @@ func TestCommitIsCancelled(t *testing.T) {
 	if err := k.w.Commit(t.Context(), e); err != nil {
 		t.Error(err)
 	}
+}
+
+// However an absolute path gets into the workspace, it is the same file, and
+// the links below the root are kept for the rules.
+func TestAbsolutePathsThroughLinks(t *testing.T) {
+	k := newKit(t, map[string]string{"a.txt": "one\n", "sub/b.txt": "two\n"})
+	links := t.TempDir()
+	link(t, k.root, filepath.Join(links, "root"))
+	link(t, filepath.Join(links, "root"), filepath.Join(links, "again"))
+	link(t, k.path("sub"), filepath.Join(links, "sub"))
+	link(t, k.path("a.txt"), filepath.Join(links, "file"))
+	link(t, "a.txt", k.path("inner"))
+	link(t, links, k.path("out"))
+	for path, want := range map[string]string{
+		"root/a.txt": "a.txt", "again/sub/b.txt": "sub/b.txt", "sub/b.txt": "sub/b.txt", "file": "a.txt",
+		"root/inner": "inner", "root/new/c.txt": "new/c.txt", "sub/../root/a.txt": "a.txt", "root": ".",
+	} {
+		p, err := k.w.resolve(links + "/" + path)
+		if err != nil || p.rel != want || p.path != filepath.Join(k.root, want) {
+			t.Errorf("%s is %q, %q, %v; want %s", path, p.rel, p.path, err, want)
+		}
+	}
+	for _, path := range []string{"", "none", "none/a.txt", "root/../x", "root/out/none"} {
+		if p, err := k.w.resolve(links + "/" + path); !errors.Is(err, ErrEscapes) {
+			t.Errorf("%s is %q, %v", path, p.rel, err)
+		}
+	}
+	k.docs.show(k.path("a.txt"), "typed\n")
+	k.ok("edit_file", object{"path": filepath.Join(links, "again", "inner"), "oldString": "typed", "newString": "edited"})
+	if doc := k.docs.open[k.path("a.txt")]; doc.text != "edited\n" {
+		t.Errorf("the editor has %q", doc.text)
+	}
+	for pattern, want := range map[string]string{"/root/*.txt": "a.txt", "/again/**/*.txt": "a.txt\nsub/b.txt", "/sub/*": "sub/b.txt"} {
+		if got := k.ok("glob", object{"pattern": links + pattern}); got != want {
+			t.Errorf("%s: %q, want %q", pattern, got, want)
+		}
+	}
+	k.fails("glob", object{"pattern": links + "/*"}, links+"/* escapes workspace")
 }

@@ -21,7 +21,7 @@ func (in *writeFileInput) fields() inputs {
 func (s *set) writeFile() Tool {
 	return Tool{
 		Name: "write_file", Set: "core", Kind: "edit", Mutates: true,
-		Schema:   new(writeFileInput).fields().schema(),
+		input:    blank[writeFileInput],
 		Describe: func(input json.RawMessage) Subject { return s.pathSubject("Write", input) },
 		Propose:  s.proposeWrite,
 	}
@@ -44,7 +44,7 @@ func (s *set) proposeWrite(_ context.Context, c Call) (*Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.seen, e.Files[0].whole = &s.seen, true
+	e.seen, e.Files[0].whole, e.Files[0].sealed = &s.seen, true, s.denied(f.at)
 	return e, nil
 }
 
@@ -62,17 +62,17 @@ func (s *set) mayRewrite(f *File, content string) error {
 	case last != f.Hash:
 		return fmt.Errorf("%s changed since read: read it again with read_file, then write it", f.Rel)
 	case !f.utf8 && !ascii(content):
-		return notUTF8(f)
+		return notUTF8(f.Rel)
 	}
 	return nil
 }
 
 // notUTF8 refuses to mix two encodings in one file.
-func notUTF8(f *File) error {
-	return fmt.Errorf("%s is not valid UTF-8: only ASCII text can be written to it without changing its encoding", f.Rel)
+func notUTF8(rel string) error {
+	return fmt.Errorf("%s is not valid UTF-8: only ASCII text can be written to it without changing its encoding", rel)
 }
 
-func ascii(s string) bool {
+func ascii[T string | []byte](s T) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
 			return false

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -104,7 +105,10 @@ func TestDoctorHealthy(t *testing.T) {
 				return "", errors.New("none")
 			}
 			path := filepath.Join(programs, name)
-			return path, os.WriteFile(path, []byte("#!/bin/sh\necho "+name+", version 5.2.15\\(1\\)-release\n"), 0o700)
+			// Written by a child: a process forked by another test meanwhile would keep
+			// the file open for writing, and it could not be run.
+			script := "#!/bin/sh\necho " + name + ", version 5.2.15\\(1\\)-release\n"
+			return path, exec.Command("sh", "-c", `printf %s "$1" >"$2" && chmod 700 "$2"`, "sh", script, path).Run()
 		}
 	}
 	report, code := p.examine(t)
