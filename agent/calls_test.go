@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	mock "shiro/agent/provider/providertest"
+	"shiro/agent/tool"
 	"shiro/memory/transcript"
 )
 
@@ -293,16 +295,20 @@ func TestStepLimit(t *testing.T) {
 // A tool that panics is an error of the call and nothing else.
 func TestToolPanics(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, mock.Reply(ask("bad", "A", nil), ask("list_dir", "B", nil), ask("worse", "C", nil)))
+	w := newWorld(t, mock.Reply(ask("bad", "A", nil), ask("list_dir", "B", nil), ask("worse", "C", nil), ask("edit", "D", nil), ask("asked", "E", nil)))
 	bad := newGate().tool("bad", false)
 	bad.Run = nil // calling it panics
 	worse := newGate().tool("worse", true)
 	worse.Run = nil
-	w.with(bad, worse)
-	w.rules(allow("bad", "*"), allow("worse", "*"))
+	edit := newGate().tool("edit", true)
+	edit.Propose = func(context.Context, tool.Call) (*tool.Edit, error) { panic("no edit") }
+	asked := newGate().tool("asked", true)
+	asked.Propose = edit.Propose
+	w.with(bad, worse, edit, asked)
+	w.rules(allow("bad", "*"), allow("worse", "*"), allow("edit", "*"))
 	c := w.create()
 	must(t, c.say("go"), Completed, EndTurn)
-	if got := shape(w.store.record(c.ID).Messages[2:3]); got != "tool error-text(A) text(B) error-text(C)\n" {
+	if got := shape(w.store.record(c.ID).Messages[2:3]); got != "tool error-text(A) text(B) error-text(C) error-text(D) error-text(E)\n" {
 		t.Errorf("record\n%s", got)
 	}
 	c.aliveAfter()

@@ -64,12 +64,7 @@ func (s *Session) begin(t *turn, c *call) {
 }
 
 func (s *Session) perform(t *turn, c *call) (result string, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			s.log.Error("tool panicked", "tool", c.tool.Name, "turn", t.id, "call", c.part.ToolCallID, "panic", r)
-			err = fmt.Errorf("the tool failed: %v", r)
-		}
-	}()
+	defer s.recovered(t, c, &err)
 	tc := tool.Call{ID: c.part.ToolCallID, Input: c.part.Input, Output: func(channel, text string) { s.output(t, c, channel, text) }}
 	if c.tool.Propose == nil {
 		return c.tool.Run(t.ctx, tc)
@@ -84,6 +79,14 @@ func (s *Session) perform(t *turn, c *call) (result string, err error) {
 		}
 	}
 	return "", err
+}
+
+// recovered, deferred, makes an error of a tool's panic.
+func (s *Session) recovered(t *turn, c *call, err *error) {
+	if r := recover(); r != nil {
+		s.log.Error("tool panicked", "tool", c.tool.Name, "turn", t.id, "call", c.part.ToolCallID, "panic", r)
+		*err = fmt.Errorf("the tool failed: %v", r)
+	}
 }
 
 // output takes what a command prints.
@@ -169,7 +172,8 @@ func (s *Session) applyApproved(t *turn, c *call, ans Answer) bool {
 	return false
 }
 
-func (s *Session) proposal(t *turn, c *call) (*tool.Edit, error) {
+func (s *Session) proposal(t *turn, c *call) (e *tool.Edit, err error) {
+	defer s.recovered(t, c, &err)
 	return c.tool.Propose(t.ctx, tool.Call{ID: c.part.ToolCallID, Input: c.part.Input})
 }
 

@@ -299,6 +299,39 @@ func TestBrokenRecordIsMended(t *testing.T) {
 	}
 }
 
+// Some servers number the calls of each response anew, and the terminal tool
+// stores that. A server that wants an id once takes the conversation all the
+// same, each result under its own call.
+func TestStoredCallIdsThatRepeat(t *testing.T) {
+	t.Parallel()
+	for _, api := range []string{mock.Responses, mock.Chat} {
+		w := newWorldOn(t, api, mock.Options{})
+		w.broken = true // what is stored stays so; only what is sent is mended
+		var messages []json.RawMessage
+		for _, name := range []string{"one", "two"} {
+			messages = append(messages, json.RawMessage(`{"role":"user","content":"`+name+`"}`),
+				json.RawMessage(`{"role":"assistant","content":[{"type":"tool-call","toolCallId":"call_0","toolName":"read_file","input":{"path":"`+name+`"}}]}`),
+				json.RawMessage(`{"role":"tool","content":[{"type":"tool-result","toolCallId":"call_0","toolName":"read_file","output":{"type":"text","value":"text of `+name+`"}}]}`),
+				json.RawMessage(`{"role":"assistant","content":[{"type":"text","text":"ok"}]}`))
+		}
+		w.store.put(storedSession, w.dir, messages...)
+		c := w.open(storedSession)
+		end := c.say("carry on")
+		w.store.mu.Lock()
+		clear(w.store.saves)
+		clear(w.store.logs)
+		w.store.mu.Unlock()
+		if end.Status != Completed {
+			t.Errorf("%s: the turn ended %s: %v", api, end.Status, end.Failure)
+			continue
+		}
+		got := slices.DeleteFunc(w.requests(1)[0].Items(), func(it mock.Item) bool { return it.Kind != "result" })
+		if len(got) != 2 || got[0].Text != "text of one" || got[1].Text != "text of two" || got[0].CallID == got[1].CallID {
+			t.Errorf("%s: results %+v", api, got)
+		}
+	}
+}
+
 // aliveWhenIdle waits for the end of a turn that may run, then proves that the
 // conversation can go on.
 func (c *talk) aliveWhenIdle() {

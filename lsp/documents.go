@@ -30,6 +30,7 @@ const (
 // change them run on the read loop; tools read them from anywhere.
 type documents struct {
 	apply     func(context.Context, *protocol.ApplyWorkspaceEditParams) (*protocol.ApplyWorkspaceEditResult, error)
+	editable  bool // the editor can be asked to change documents
 	utf16     bool // positions count UTF-16 units, else bytes
 	versioned bool // the editor takes versioned edits
 
@@ -44,6 +45,14 @@ type document struct {
 	text    string
 	disk    *disk         // nil while the text is not what was last seen on disk
 	changed chan struct{} // closed at the next change or at the close
+	awaited *awaited      // nil when no edit is being applied
+}
+
+// An awaited text is what an edit makes of a document, which the user may change
+// again at once.
+type awaited struct {
+	text string
+	seen bool
 }
 
 // A disk is the file under a document when the two were last the same.
@@ -175,6 +184,9 @@ func (d *documents) didChange(_ context.Context, p *didChangeParams) error {
 		doc.text = doc.text[:from] + *c.Text + doc.text[to:]
 	}
 	doc.version = p.TextDocument.Version
+	if doc.awaited != nil && sameText(doc.text, doc.awaited.text) {
+		doc.awaited.seen = true
+	}
 	if doc.disk != nil && doc.disk.text != doc.text {
 		doc.disk = nil
 	}
@@ -228,6 +240,9 @@ func (d *documents) findLocked(path string) *document {
 // their new text has come back: some editors call an edit applied that they
 // left out because it was too old.
 func (d *documents) Apply(ctx context.Context, changes []tool.BufferChange) error {
+	if !d.editable {
+		return fmt.Errorf("%s is open in the editor, which takes no edits (workspace.applyEdit); the user must close it first", changes[0].Path)
+	}
 	edit, err := d.workspaceEdit(changes)
 	if err != nil {
 		return err
@@ -239,6 +254,8 @@ func (d *documents) Apply(ctx context.Context, changes []tool.BufferChange) erro
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the editor did not answer within %v whether it applied the edit; read the file before going on", applyDeadline)
+	case ctx.Err() != nil:
+		return fmt.Errorf("interrupted before the editor said whether it applied the edit; read the file before going on: %w", err)
 	case err != nil:
 		return fmt.Errorf("the editor did not apply the edit: %w", err)
 	case !res.Applied && d.moved(ctx, changes):
@@ -292,6 +309,7 @@ func (d *documents) workspaceEdit(changes []tool.BufferChange) (*protocol.Worksp
 		if doc == nil || doc.version != c.Version {
 			return nil, fmt.Errorf("%w: %s changed in the editor", tool.ErrStale, c.Path)
 		}
+		doc.awaited = &awaited{text: c.Text}
 		var elements []protocol.TextDocumentEditElement
 		var edits []protocol.TextEdit
 		for _, e := range c.Edits {
@@ -331,9 +349,13 @@ func (d *documents) shown(ctx context.Context, c tool.BufferChange) error {
 			d.mu.Unlock()
 			return fmt.Errorf("%s was closed while the edit was applied; read it before going on", c.Path)
 		}
-		same, changed := sameText(doc.text, c.Text), doc.changed
+		seen := sameText(doc.text, c.Text) || doc.awaited != nil && doc.awaited.seen
+		if seen {
+			doc.awaited = nil
+		}
+		changed := doc.changed
 		d.mu.Unlock()
-		if same {
+		if seen {
 			return nil
 		}
 		select {

@@ -40,7 +40,10 @@ func setupError(err error) error {
 	if errors.As(err, &known) {
 		return fail(wire.ErrorKind(known.ErrorKind()), "%v", err)
 	}
-	return err
+	if e, ok := errors.AsType[*rpc.Error](err); ok {
+		return e
+	}
+	return fail(wire.KindInternalError, "%v", err)
 }
 
 // turnError is why a turn failed, for its event.

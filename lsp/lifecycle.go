@@ -64,6 +64,9 @@ func (s *Server) initialize(ctx context.Context, p *protocol.InitializeParams) (
 		encoding = protocol.PositionEncodingKindUTF8
 	}
 	s.docs.utf16 = encoding == protocol.PositionEncodingKindUTF16
+	if w := p.Capabilities.Workspace; w != nil {
+		s.docs.editable = w.ApplyEdit != nil && *w.ApplyEdit
+	}
 	if w := p.Capabilities.Workspace; w != nil && w.WorkspaceEdit != nil {
 		s.docs.versioned = w.WorkspaceEdit.DocumentChanges != nil && *w.WorkspaceEdit.DocumentChanges
 	}
@@ -132,7 +135,7 @@ func (s *Server) shutdown(ctx context.Context, _ *struct{}) (any, error) {
 }
 
 func (s *Server) exited(context.Context, *struct{}) error {
-	close(s.exit)
+	s.exitOnce.Do(func() { close(s.exit) })
 	return nil
 }
 

@@ -71,16 +71,18 @@ type Server struct {
 	agent    *agent.Agent
 	client   wire.ClientCapabilities
 	exit     chan struct{} // closed by the exit notification
+	exitOnce sync.Once
 	orphaned chan struct{} // closed when the editor's process has ended
 
 	mu    sync.Mutex
-	pumps map[string]*pump // by session id
+	pumps map[string]*pump         // by session id
+	queue map[string]chan struct{} // by session id: closed when the last request in line is done
 	wg    sync.WaitGroup
 }
 
 // New returns a server that Run starts.
 func New(o Options) *Server {
-	s := &Server{opts: o, log: o.Log, exit: make(chan struct{}), orphaned: make(chan struct{}), pumps: make(map[string]*pump)}
+	s := &Server{opts: o, log: o.Log, exit: make(chan struct{}), orphaned: make(chan struct{}), pumps: make(map[string]*pump), queue: make(map[string]chan struct{})}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 
 	"shiro/agent"
@@ -14,6 +15,11 @@ func (s *Server) sessionCreate(ctx context.Context, p *wire.SessionCreateParams)
 		return nil, fail(wire.KindInvalidParams, "params.cwd: %q is not an absolute path", p.Cwd)
 	}
 	rpc.Async(ctx)
+	if info, err := os.Stat(p.Cwd); err != nil {
+		return nil, fail(wire.KindInvalidParams, "params.cwd: the folder to work in: %v", err)
+	} else if !info.IsDir() {
+		return nil, fail(wire.KindInvalidParams, "params.cwd: %s is not a folder", p.Cwd)
+	}
 	sess, err := s.agent.Create(ctx, p.Cwd, p.Model)
 	if err != nil {
 		return nil, setupError(err)
@@ -24,7 +30,7 @@ func (s *Server) sessionCreate(ctx context.Context, p *wire.SessionCreateParams)
 }
 
 func (s *Server) sessionAttach(ctx context.Context, p *wire.SessionAttachParams) (*wire.SessionAttachResult, error) {
-	rpc.Async(ctx)
+	defer s.inLine(ctx, p.SessionID)()
 	sess, err := s.agent.Open(ctx, p.SessionID)
 	if err != nil {
 		return nil, sessionError(p.SessionID, err)
@@ -50,13 +56,15 @@ func (s *Server) sessionAttach(ctx context.Context, p *wire.SessionAttachParams)
 		}
 		res.NextAfter = res.Seq
 		detach() // live events follow the last page
+		s.unfollow(sess.ID)
 		return res, nil
 	}
 	s.follow(ctx, sess, at, detach, p.Exclude)
 	return res, nil
 }
 
-func (s *Server) sessionDetach(_ context.Context, p *wire.SessionDetachParams) (*wire.Empty, error) {
+func (s *Server) sessionDetach(ctx context.Context, p *wire.SessionDetachParams) (*wire.Empty, error) {
+	defer s.inLine(ctx, p.SessionID)()
 	s.unfollow(p.SessionID)
 	return &wire.Empty{}, nil
 }
@@ -70,12 +78,14 @@ func (s *Server) sessionList(ctx context.Context, p *wire.SessionListParams) (*w
 	q.Limit = min(q.Limit, wire.MaxListSessions)
 	res, err := s.opts.Catalog.Sessions(q)
 	if err != nil {
-		return nil, err
+		return nil, setupError(err)
 	}
 	sessions := make([]wire.SessionInfo, 0, len(res.Sessions))
 	for _, info := range res.Sessions {
 		if sess := s.agent.Session(info.ID); sess != nil { // knows more than the record
+			saved := info.UpdatedAt
 			info = sessionInfo(sess.Info())
+			info.UpdatedAt = max(info.UpdatedAt, saved)
 		}
 		if !info.Archived || p.Archived {
 			sessions = append(sessions, info)
@@ -109,12 +119,47 @@ func (s *Server) sessionHistory(ctx context.Context, p *wire.SessionHistoryParam
 }
 
 func (s *Server) sessionClose(ctx context.Context, p *wire.SessionCloseParams) (*wire.Empty, error) {
-	rpc.Async(ctx)
+	defer s.inLine(ctx, p.SessionID)()
 	if s.agent.Session(p.SessionID) == nil {
 		return nil, sessionError(p.SessionID, agent.ErrNotFound)
 	}
 	s.unfollow(p.SessionID)
 	return &wire.Empty{}, s.agent.Release(p.SessionID)
+}
+
+// inLine lets the next messages in and waits for the requests about the session
+// that came before; they are carried out in the order of the wire. The function
+// it returns gives the turn on.
+func (s *Server) inLine(ctx context.Context, id string) func() {
+	mine := make(chan struct{})
+	s.mu.Lock()
+	before := s.queue[id]
+	s.queue[id] = mine
+	s.mu.Unlock()
+	rpc.Async(ctx)
+	if before != nil {
+		<-before
+	}
+	return func() {
+		s.mu.Lock()
+		if s.queue[id] == mine {
+			delete(s.queue, id)
+		}
+		s.mu.Unlock()
+		close(mine)
+	}
+}
+
+// afterOthers is inLine for what takes no time of its own: it stays on the read
+// loop while nobody is in line.
+func (s *Server) afterOthers(ctx context.Context, id string) func() {
+	s.mu.Lock()
+	alone := s.queue[id] == nil
+	s.mu.Unlock()
+	if alone {
+		return func() {}
+	}
+	return s.inLine(ctx, id)
 }
 
 // live returns an open conversation: one that the editor created or attached.

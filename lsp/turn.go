@@ -12,7 +12,9 @@ import (
 	wire "shiro/lsp/protocol"
 )
 
-func (s *Server) turnStart(_ context.Context, p *wire.TurnStartParams) (*wire.TurnStartResult, error) {
+func (s *Server) turnStart(ctx context.Context, p *wire.TurnStartParams) (*wire.TurnStartResult, error) {
+	editor := editorText(p.EditorContext)
+	defer s.afterOthers(ctx, p.SessionID)()
 	sess, err := s.live(p.SessionID)
 	if err != nil {
 		return nil, err
@@ -22,7 +24,7 @@ func (s *Server) turnStart(_ context.Context, p *wire.TurnStartParams) (*wire.Tu
 		return nil, err
 	}
 	turn, queued, err := sess.Start(agent.Prompt{
-		Text: text, Typed: typed, Model: p.Model, Effort: p.Effort, Editor: editorText(p.EditorContext),
+		Text: text, Typed: typed, Model: p.Model, Effort: p.Effort, Editor: editor,
 		Queue: p.WhenBusy != wire.WhenBusyError, Request: p.ClientRequestID,
 	})
 	switch {
@@ -47,7 +49,8 @@ func (s *Server) turnStart(_ context.Context, p *wire.TurnStartParams) (*wire.Tu
 	return res, nil
 }
 
-func (s *Server) turnInterrupt(_ context.Context, p *wire.TurnInterruptParams) (*wire.TurnInterruptResult, error) {
+func (s *Server) turnInterrupt(ctx context.Context, p *wire.TurnInterruptParams) (*wire.TurnInterruptResult, error) {
+	defer s.afterOthers(ctx, p.SessionID)()
 	sess, err := s.live(p.SessionID)
 	if err != nil {
 		return nil, err
@@ -183,6 +186,9 @@ func page(text string, begin, offset int64, limit int) *wire.ItemGetResult {
 	n := min(limit, len(rest))
 	for n > 0 && n < len(rest) && !utf8.RuneStart(rest[n]) {
 		n--
+	}
+	if n == 0 { // a page holds one character at least
+		_, n = utf8.DecodeRuneInString(rest)
 	}
 	to := from + int64(n)
 	return &wire.ItemGetResult{Text: rest[:n], From: from, To: to, Size: size, More: to < size}

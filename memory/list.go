@@ -257,7 +257,7 @@ func parseCursor(cursor string) (p place, err error) {
 	}
 	ms, id, _ := strings.Cut(cursor, ".")
 	if p.changed, err = strconv.ParseInt(ms, 10, 64); err != nil || !validID(id) {
-		return p, fmt.Errorf("%q is not a cursor of a session list", cursor)
+		return p, fmt.Errorf("%q is %w", cursor, ErrCursor)
 	}
 	p.id = id
 	return p, nil

@@ -23,6 +23,13 @@ import (
 // ErrNotFound says that no record has that id, or none is of that folder.
 var ErrNotFound = errors.New("no such session")
 
+// ErrAmbiguous says that several ids begin as asked, ErrCursor that no list gave
+// out that cursor.
+var (
+	ErrAmbiguous = errors.New("several sessions")
+	ErrCursor    = errors.New("not a cursor of a session list")
+)
+
 // Options make a Store.
 type Options struct {
 	Dir string           // the state directory, <base>/.shiro-neko

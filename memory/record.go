@@ -137,7 +137,7 @@ func (s *Store) Resolve(idOrPrefix string) (string, error) {
 	if n := len(ids) - most; n > 0 {
 		ids, more = ids[:most], fmt.Sprintf(" and %d more", n)
 	}
-	return "", fmt.Errorf("%q begins the ids of several sessions: %s%s", idOrPrefix, strings.Join(ids, ", "), more)
+	return "", fmt.Errorf("%q begins the ids of %w: %s%s", idOrPrefix, ErrAmbiguous, strings.Join(ids, ", "), more)
 }
 
 // adoptAll makes the records that killed processes left unwritten, and reports

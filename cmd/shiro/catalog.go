@@ -15,7 +15,7 @@ type catalog struct{ store *memory.Store }
 func (c catalog) Sessions(q wire.SessionListParams) (wire.SessionListResult, error) {
 	l, err := c.store.List(memory.ListOptions{CWD: q.Cwd, Query: q.Query, Archived: q.Archived, Limit: q.Limit, Cursor: q.Cursor})
 	if err != nil {
-		return wire.SessionListResult{}, err
+		return wire.SessionListResult{}, agentError(err)
 	}
 	res := wire.SessionListResult{NextCursor: l.Next, Skipped: l.Skipped}
 	for _, i := range l.Sessions {
@@ -60,8 +60,22 @@ func agentError(err error) error {
 	if locked, ok := errors.AsType[*memory.LockedError](err); ok {
 		return &lockedError{locked}
 	}
-	if errors.Is(err, memory.ErrNotFound) {
+	switch {
+	case errors.Is(err, memory.ErrNotFound):
 		return agent.ErrNotFound
+	case errors.Is(err, memory.ErrAmbiguous):
+		return kindError{err, "session_not_found"}
+	case errors.Is(err, memory.ErrCursor):
+		return kindError{err, "invalid_params"}
 	}
 	return err
 }
+
+// A kindError tells the editor what kind of error it is.
+type kindError struct {
+	error
+	kind string
+}
+
+func (e kindError) ErrorKind() string { return e.kind }
+func (e kindError) Unwrap() error     { return e.error }

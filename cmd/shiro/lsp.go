@@ -47,11 +47,14 @@ func runLSP(ctx context.Context, args []string, std streams) int {
 	if *verbose {
 		level = slog.LevelDebug
 	}
-	log := slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{Level: level}))
+	lines := newLogWriter(std.err)
+	defer lines.close()
+	log := slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: level}))
 
 	home, err := homeDir(os.LookupEnv)
 	if err != nil {
-		log.Warn("no home folder: nothing will be kept on disk", "err", err)
+		fmt.Fprintln(std.err, "shiro:", err)
+		return 1
 	}
 	store := memory.Open(memory.Options{Dir: stateDir(home), Log: log})
 	flags := make(map[string]string)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	mock "shiro/agent/provider/providertest"
 	wire "shiro/lsp/protocol"
@@ -108,13 +107,9 @@ func TestNotesChanged(t *testing.T) {
 	session := s.create()
 	heard := func(by string, count int, hash string) {
 		t.Helper()
-		begun := time.Now()
 		c := next[wire.MemoryChanged](s, wire.EventMemoryChanged)
 		if c.Cwd != w.dir || c.Count != count || hash != "" && c.Hash != hash || c.Hash != s.notes().Hash {
 			t.Errorf("%s: %+v", by, c)
-		}
-		if d := time.Since(begun); d > 3*time.Second {
-			t.Errorf("%s: heard after %v", by, d)
 		}
 	}
 	heard("this process", 1, s.note(wire.NoteFact, "by this process").Hash)
