@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"shiro/agent/provider"
@@ -52,7 +51,7 @@ func (s *Session) steps(t *turn, usage *provider.Usage) (stop Stop, err error) {
 			return "", nil
 		}
 	} else {
-		defer s.keepPrompt(t)()
+		s.keepPrompt(t)
 		s.addPrompt(t)
 	}
 	for step := 0; ; step++ {
@@ -103,13 +102,12 @@ func (s *Session) steps(t *turn, usage *provider.Usage) (stop Stop, err error) {
 }
 
 // keepPrompt puts the user's words into the prompt history while the turn goes
-// on. It returns what waits for that.
-func (s *Session) keepPrompt(t *turn) (wait func()) {
-	var kept sync.WaitGroup
+// on, and after it when another program holds them.
+func (s *Session) keepPrompt(t *turn) {
 	if keep := s.setup.History; keep != nil {
-		kept.Go(func() { keep(t.words()) })
+		words := t.words()
+		s.turns.Go(func() { keep(words) })
 	}
-	return kept.Wait
 }
 
 func saysNothing(parts []transcript.Part) bool {

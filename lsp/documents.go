@@ -139,7 +139,12 @@ func (d *documents) didOpen(_ context.Context, p *didOpenParams) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.open[path] = doc
-	if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) { // not saved yet
+		real, err = filepath.EvalSymlinks(filepath.Dir(path))
+		real = filepath.Join(real, filepath.Base(path))
+	}
+	if err == nil && real != path {
 		d.real[real] = path
 	}
 	return nil

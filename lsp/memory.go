@@ -20,22 +20,25 @@ func (s *Server) memoryList(ctx context.Context, p *wire.MemoryListParams) (*wir
 	if err := s.notesOf(p.Cwd); err != nil {
 		return nil, err
 	}
-	rpc.Async(ctx)
+	defer s.inLine(ctx, "notes of "+p.Cwd)()
 	return s.opts.Notes.List(p.Cwd)
 }
 
-// memoryWrite and memoryDelete keep the order of the wire.
-func (s *Server) memoryWrite(_ context.Context, p *wire.MemoryWriteParams) (*wire.MemoryWriteResult, error) {
+// memoryWrite and memoryDelete keep the order of the wire, and memoryList sees
+// what they did.
+func (s *Server) memoryWrite(ctx context.Context, p *wire.MemoryWriteParams) (*wire.MemoryWriteResult, error) {
 	if err := s.notesOf(p.Cwd); err != nil {
 		return nil, err
 	}
+	defer s.inLine(ctx, "notes of "+p.Cwd)()
 	return s.opts.Notes.Write(p)
 }
 
-func (s *Server) memoryDelete(_ context.Context, p *wire.MemoryDeleteParams) (*wire.MemoryDeleteResult, error) {
+func (s *Server) memoryDelete(ctx context.Context, p *wire.MemoryDeleteParams) (*wire.MemoryDeleteResult, error) {
 	if err := s.notesOf(p.Cwd); err != nil {
 		return nil, err
 	}
+	defer s.inLine(ctx, "notes of "+p.Cwd)()
 	return s.opts.Notes.Delete(p)
 }
 

@@ -76,7 +76,7 @@ type Server struct {
 
 	mu    sync.Mutex
 	pumps map[string]*pump         // by session id
-	queue map[string]chan struct{} // by session id: closed when the last request in line is done
+	queue map[string]chan struct{} // by session id, or what else is in order: closed when the last in line is done
 	wg    sync.WaitGroup
 }
 

@@ -127,8 +127,8 @@ func (s *Server) sessionClose(ctx context.Context, p *wire.SessionCloseParams) (
 	return &wire.Empty{}, s.agent.Release(p.SessionID)
 }
 
-// inLine lets the next messages in and waits for the requests about the session
-// that came before; they are carried out in the order of the wire. The function
+// inLine lets the next messages in and waits for the requests about the session,
+// or whatever id names, that came before; they are carried out in the order of the wire. The function
 // it returns gives the turn on.
 func (s *Server) inLine(ctx context.Context, id string) func() {
 	mine := make(chan struct{})

@@ -124,12 +124,13 @@ func (s *Server) historyList(ctx context.Context, p *wire.HistoryListParams) (*w
 	return &wire.HistoryListResult{Prompts: orEmpty(prompts)}, nil
 }
 
-// historyAppend keeps the order of the wire, so it answers before the next
-// message is read.
-func (s *Server) historyAppend(_ context.Context, p *wire.HistoryAppendParams) (*wire.Empty, error) {
+// historyAppend keeps the order of the wire among its like: another program may
+// hold the file for a while.
+func (s *Server) historyAppend(ctx context.Context, p *wire.HistoryAppendParams) (*wire.Empty, error) {
 	if err := folder(p.Cwd); err != nil {
 		return nil, err
 	}
+	defer s.inLine(ctx, wire.MethodHistoryAppend)()
 	return &wire.Empty{}, s.opts.Catalog.AddPrompt(p.Cwd, p.Prompt)
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -154,10 +155,10 @@ func (j *journal) add(sync bool, entries ...transcript.Entry) error {
 		}
 	}
 	n, err := j.file.Write(b.Bytes())
-	j.size += int64(n)
 	if err != nil {
-		return err
+		return errors.Join(err, j.file.Truncate(j.size)) // no half line before the next
 	}
+	j.size += int64(n)
 	if sync {
 		return j.file.Sync()
 	}
@@ -199,7 +200,11 @@ func (s *Store) adopt(id string) error {
 	}
 	entries, err := readJournal(path)
 	if err == nil {
-		err = session.Replay(entries)
+		if err = session.Replay(entries); err != nil { // a damaged line; what comes before it is good
+			aside := fmt.Sprintf("%s.%d", path, time.Now().UnixMilli())
+			s.log.Warn("a part of a journal could not be used; the journal was kept", "session", id, "file", aside, "error", err)
+			err = copyFile(aside, path)
+		}
 	}
 	if err == nil && len(session.Messages) > 0 {
 		err = s.writeNew(id, session)

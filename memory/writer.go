@@ -103,15 +103,18 @@ func (w *Writer) claim() error {
 func (w *Writer) Log(sync bool, entries ...transcript.Entry) error {
 	w.logging.Lock()
 	defer w.logging.Unlock()
+	w.mu.Lock()
+	id, bare := w.id, w.bare
+	w.mu.Unlock()
 	if w.journal == nil {
-		j, err := openJournal(w.store.journalPath(w.id), w.bare)
+		j, err := openJournal(w.store.journalPath(id), bare)
 		if err != nil {
-			return fmt.Errorf("opening the journal of session %s: %w", w.id, err)
+			return fmt.Errorf("opening the journal of session %s: %w", id, err)
 		}
 		w.journal = j
 	}
 	if err := w.journal.add(sync, entries...); err != nil {
-		return fmt.Errorf("writing the journal of session %s: %w", w.id, err)
+		return fmt.Errorf("writing the journal of session %s: %w", id, err)
 	}
 	return nil
 }
@@ -161,7 +164,9 @@ func (w *Writer) Save(session *transcript.Session) {
 	now := time.Now()
 	w.unsent, w.logged = &s, logged
 	if w.bare == nil {
-		w.bare = &s
+		bare := s // s gets its title and times when it is written
+		bare.Messages = nil
+		w.bare = &bare
 	}
 	if w.since.IsZero() {
 		w.since = now
@@ -300,6 +305,8 @@ func (w *Writer) write(s *transcript.Session) error {
 	if err != nil {
 		return err
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.id, w.updated, w.stamp = s.ID, s.UpdatedAt, Stamp{id: s.ID, info: info, sum: sha256.Sum256(data)}
 	return nil
 }

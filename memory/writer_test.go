@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -342,23 +343,23 @@ func TestAFailedSaveIsTriedAgain(t *testing.T) {
 	s := newStore(t)
 	write(t, s.recordDir(), "a file where the directory should be")
 	synctest.Test(t, func(t *testing.T) {
-		failures := 0
-		w := openWriter(t, s, WriterOptions{Failed: func(error) { failures++ }})
+		var reports atomic.Int32
+		w := openWriter(t, s, WriterOptions{Failed: func(error) { reports.Add(1) }})
 		defer w.Close()
 		session := newSession("01aa", "/p", "one")
 		w.Save(session)
 		time.Sleep(saveDelay)
 		synctest.Wait()
-		if failures != 1 {
-			t.Errorf("%d failures", failures)
+		if n := reports.Load(); n != 1 {
+			t.Errorf("%d failures", n)
 		}
 		if err := os.Remove(s.recordDir()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(retryDelay) // without a further change
 		synctest.Wait()
-		if n := messages(t, s, "01aa"); n != 1 || failures != 2 {
-			t.Errorf("%d messages, %d reports", n, failures)
+		if n := messages(t, s, "01aa"); n != 1 || reports.Load() != 2 {
+			t.Errorf("%d messages, %d reports", n, reports.Load())
 		}
 	})
 }

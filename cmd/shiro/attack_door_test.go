@@ -37,6 +37,8 @@ const (
 	busyRounds   = 300
 	closeRounds  = 5
 	detachRounds = 30
+
+	randomRequests = 400
 )
 
 // A rawEditor is a client below lsptest's: it sends any bytes, keeps every
@@ -100,6 +102,9 @@ func (w *world) connect(change func(*exec.Cmd)) *rawEditor {
 		<-e.done
 		e.cmd.Wait()
 		e.out.Close()
+		if log := e.log.String(); strings.Contains(log, "DATA RACE") {
+			w.t.Errorf("%.2000s", log)
+		}
 	})
 	return e
 }
@@ -324,21 +329,7 @@ func (w *world) records() int {
 // An editor names its documents by the path the user opened, which may lead
 // through a link; the model is given the same documents, and edits them there.
 func TestOpenDocumentIsFoundThroughALink(t *testing.T) {
-	for name, setup := range map[string]func(w *world) (cwd, document string){
-		"workspace": func(w *world) (string, string) {
-			link := filepath.Join(w.t.TempDir(), "link")
-			if err := os.Symlink(w.dir, link); err != nil {
-				w.t.Fatal(err)
-			}
-			return link, filepath.Join(link, "sub", "a.txt")
-		},
-		"folder in it": func(w *world) (string, string) {
-			if err := os.Symlink("sub", filepath.Join(w.dir, "link")); err != nil {
-				w.t.Fatal(err)
-			}
-			return w.dir, filepath.Join(w.dir, "link", "a.txt")
-		},
-	} {
+	for _, name := range []string{"workspace", "folder in it", "file not saved yet"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, mock.Options{Script: []mock.Step{
@@ -346,8 +337,22 @@ func TestOpenDocumentIsFoundThroughALink(t *testing.T) {
 				mock.Call("edit_file", args{"path": "sub/a.txt", "oldString": "unsaved", "newString": "edited"}), mock.Say("done"),
 			}})
 			w.config("[provider]\napi = \"responses\"\n[permission]\nedit_file = \"allow\"\n")
-			w.write("sub/a.txt", "on disk\n")
-			cwd, document := setup(w)
+			w.write("sub/b.txt", "beside it\n")
+			if name != "file not saved yet" {
+				w.write("sub/a.txt", "on disk\n")
+			}
+			cwd, target, link := w.dir, "sub", filepath.Join(w.dir, "link")
+			if name != "folder in it" {
+				target, link = w.dir, filepath.Join(t.TempDir(), "link")
+				cwd = link
+			}
+			if err := os.Symlink(target, link); err != nil {
+				t.Fatal(err)
+			}
+			document := filepath.Join(link, "a.txt")
+			if name != "folder in it" {
+				document = filepath.Join(link, "sub", "a.txt")
+			}
 			s := w.start()
 			s.Open(document, "unsaved\n")
 			id := call[wire.SessionCreateResult](s, wire.MethodSessionCreate, wire.SessionCreateParams{Cwd: cwd}).Session.ID
@@ -359,7 +364,7 @@ func TestOpenDocumentIsFoundThroughALink(t *testing.T) {
 			if b, _ := s.Buffer(document); b.Text != "edited\n" {
 				t.Errorf("buffer %q", b.Text)
 			}
-			if got := w.read("sub/a.txt"); got != "on disk\n" {
+			if got, _ := os.ReadFile(filepath.Join(w.dir, "sub", "a.txt")); string(got) != "on disk\n" && len(got) > 0 {
 				t.Errorf("behind the editor's back the file became %q", got)
 			}
 			s.quit()
@@ -423,10 +428,10 @@ func TestHangup(t *testing.T) {
 	if code := s.exitCode(); code != 1 {
 		t.Errorf("exit code %d, want 1", code)
 	}
+	gone(t, pids(t, w)) // first, since it ends what is left
 	if rec, _ := json.Marshal(w.record(session)); !strings.Contains(string(rec), "tool-result") {
 		t.Error("the interrupted call is not in the record")
 	}
-	gone(t, pids(t, w))
 }
 
 // A record that is odd in its last message, or says something twice, neither
@@ -814,28 +819,6 @@ func TestLogThatNobodyReads(t *testing.T) {
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("the server waits for a reader of its log")
-		}
-	}
-}
-
-// No message is longer than the server said in its introduction.
-func TestPagesAreBounded(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, mock.Options{})
-	var messages []string
-	for range 145 {
-		messages = append(messages, fmt.Sprintf(`{"role":"user","content":%q}`, strings.Repeat("long ", 12_000)))
-	}
-	w.stored(storedID1, strings.Join(messages, ","))
-	e := w.connect(nil)
-	e.hello(nil)
-	tail := 200
-	for _, id := range []string{
-		e.ask(wire.MethodSessionAttach, wire.SessionAttachParams{SessionID: storedID1, TailItems: &tail}),
-		e.ask(wire.MethodSessionHistory, wire.SessionHistoryParams{SessionID: storedID1, Limit: 200, View: wire.HistoryFull}),
-	} {
-		if m := e.response(id); m.Error != nil || m.size > wire.MaxMessageBytes {
-			t.Errorf("request %s: %+v, %d bytes, the limit is %d", id, m.Error, m.size, wire.MaxMessageBytes)
 		}
 	}
 }
@@ -1243,7 +1226,8 @@ func TestEventsAreInOrder(t *testing.T) {
 }
 
 // The server is killed at any moment: the record can always be read, whoever
-// attaches next sees a sound conversation, and the next prompt is accepted.
+// attaches next sees a sound conversation with everything that was told, and the
+// next prompt is accepted.
 func TestKilledAtAnyMoment(t *testing.T) {
 	for _, api := range []string{"responses", "chat"} {
 		t.Run(api, func(t *testing.T) {
@@ -1253,9 +1237,25 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			w.config(fmt.Sprintf(randomConfig, api))
 			w.write("a.txt", "text\n")
 			w.stored(storedID1, `{"role":"user","content":"hi"}`)
+			all, told := 1_000_000, make(map[string]int)
+			brief := func(it wire.Item) string { return fmt.Sprintf("%s %s %s %s", it.Kind, it.Title, it.Text, it.Output) }
 			for round := range killRounds {
 				s := w.start()
-				at := call[wire.SessionAttachResult](s, wire.MethodSessionAttach, wire.SessionAttachParams{SessionID: storedID1})
+				at := call[wire.SessionAttachResult](s, wire.MethodSessionAttach, wire.SessionAttachParams{SessionID: storedID1, TailItems: &all})
+				for _, it := range at.State.Items {
+					told[brief(it)]--
+				}
+				for what, n := range told {
+					if n > 0 {
+						t.Errorf("round %d: lost %.200q", round, what)
+					}
+				}
+				clear(told)
+				for _, it := range at.State.Items {
+					if it.Status == wire.ItemCompleted {
+						told[brief(it)]++
+					}
+				}
 				o := newEventOrder(&at)
 				if len(o.items) != len(at.State.Items) {
 					t.Errorf("round %d: an item is shown twice", round)
@@ -1271,7 +1271,11 @@ func TestKilledAtAnyMoment(t *testing.T) {
 				}
 				s.kill()
 				for _, e := range s.Events() {
-					o.take(e)
+					if o.take(e); e.Type == wire.EventItemCompleted {
+						if it := e.Data.(wire.ItemEvent).Item; it.Status == wire.ItemCompleted {
+							told[brief(it)]++
+						}
+					}
 				}
 				if len(o.broken) > 0 {
 					t.Errorf("round %d: %s", round, strings.Join(o.broken, "\n"))
@@ -1284,6 +1288,170 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			w.strictBut("V7")
 		})
 	}
+}
+
+// The server is killed in the middle of a step, and the next one before it has
+// written the record: both lives are in it in the end.
+func TestKilledTwice(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mock.Options{Script: []mock.Step{mock.Say("first answer"), bash("sleep 50"), mock.Say("third answer")}})
+	w.config("[provider]\napi = \"responses\"\n[permission.bash]\n\"sleep *\" = \"allow\"\n")
+	s := w.start()
+	session := s.create()
+	s.prompt(session, "one")
+	s.ended()
+	w.waitRecord(session, "first answer")
+	s.prompt(session, "two")
+	for d := next[wire.ItemEvent](s, wire.EventItemUpdated); d.Item.Status != wire.ItemInProgress; {
+		d = next[wire.ItemEvent](s, wire.EventItemUpdated)
+	}
+	s.kill()
+	s = w.start()
+	call[json.RawMessage](s, wire.MethodSessionAttach, wire.SessionAttachParams{SessionID: session})
+	s.prompt(session, "three")
+	s.ended()
+	s.kill() // well within the 400 ms that a record may wait to be written
+	s = w.start()
+	at := call[wire.SessionAttachResult](s, wire.MethodSessionAttach, wire.SessionAttachParams{SessionID: session})
+	var kinds []string
+	for _, it := range at.State.Items {
+		kinds = append(kinds, string(it.Kind)+" "+it.Text+it.Title)
+	}
+	if want := []string{"user one", "text first answer", "user two", "tool Run sleep 50", "user three", "text third answer"}; !slices.Equal(kinds, want) {
+		t.Errorf("left is %q, want %q\n%s", kinds, want, s.log)
+	}
+	s.quit()
+}
+
+// One damaged line of a journal costs what stands behind it at most.
+func TestJournalWithADamagedLine(t *testing.T) {
+	for _, written := range []bool{false, true} { // the record
+		t.Run(fmt.Sprint("record ", written), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, mock.Options{}).speaks("responses")
+			s := w.start()
+			session := s.create()
+			if written {
+				s.prompt(session, "prompt 0")
+				s.ended()
+				w.waitRecord(session, "assistant")
+			}
+			for n := 1; n <= 3; n++ {
+				s.prompt(session, fmt.Sprint("prompt ", n))
+				s.ended()
+			}
+			s.kill()
+			path := filepath.Join(w.home, ".shiro-neko", "sessions", session+".journal")
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, behind, found := strings.Cut(string(data), "prompt 3")
+			if !found {
+				t.Fatalf("journal %s", data)
+			}
+			w.write(path, before+"prompt 3\x00\"}"+behind)
+			s = w.start()
+			var at wire.SessionAttachResult
+			if err := s.Call(s.ctx(), wire.MethodSessionAttach, wire.SessionAttachParams{SessionID: session}, &at); err != nil {
+				t.Fatal(err)
+			}
+			texts := ""
+			for _, it := range at.State.Items {
+				texts += it.Text + "\n"
+			}
+			if !strings.Contains(texts, "prompt 1") || !strings.Contains(texts, "prompt 2") {
+				t.Errorf("left is %q\n%s", texts, s.log)
+			}
+			s.quit()
+		})
+	}
+}
+
+// Another program, perhaps stopped in the middle, holds the lock of the prompt
+// history: turns end and requests are answered all the same.
+func TestLockOfTheHistoryHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mock.Options{}).speaks("responses")
+	path := filepath.Join(w.home, ".shiro-neko", "history", ".lock")
+	w.write(path, "")
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	e := w.connect(nil)
+	e.hello(nil)
+	session := e.create()
+	begun := time.Now()
+	e.prompt(session, "go")
+	rawNext[wire.TurnCompleted](e, 0, wire.EventTurnCompleted)
+	if took := time.Since(begun); took > 2*time.Second {
+		t.Errorf("the turn took %v", took)
+	}
+	begun = time.Now()
+	e.ask(wire.MethodHistoryAppend, args{"cwd": w.dir, "prompt": "go"})
+	e.response(e.ask(wire.MethodApprovalList, nil))
+	if took := time.Since(begun); took > 2*time.Second {
+		t.Errorf("the next request was answered after %v", took)
+	}
+}
+
+// Everything that can be done to sessions, at once and in any order: each
+// request has one answer with its kind, and what is left on disk is sound.
+func TestSessionRequestsAtRandom(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 77))
+	w := newWorld(t, mock.Options{}).speaks("responses")
+	e := w.connect(nil)
+	e.hello(nil)
+	methods := []string{
+		wire.MethodSessionAttach, wire.MethodSessionAttach, wire.MethodSessionDetach, wire.MethodSessionClose, wire.MethodSessionRename,
+		wire.MethodSessionArchive, wire.MethodSessionDelete, wire.MethodSessionFork, wire.MethodSessionHistory, wire.MethodSessionList,
+		wire.MethodTurnStart, wire.MethodTurnStart, wire.MethodTurnInterrupt, wire.MethodSessionCreate,
+	}
+	sessions := []string{e.create(), e.create(), e.create()}
+	var asked []string
+	for range randomRequests {
+		method, session := methods[rng.IntN(len(methods))], sessions[rng.IntN(len(sessions))]
+		id := e.ask(method, args{
+			"sessionId": session, "cwd": w.dir, "name": fmt.Sprint("name ", rng.IntN(9)), "archived": rng.IntN(2) == 0,
+			"input": []args{{"type": "text", "text": fmt.Sprint("prompt ", rng.IntN(99))}},
+		})
+		asked = append(asked, id)
+		if method == wire.MethodSessionCreate || method == wire.MethodSessionFork {
+			var made wire.SessionCreateResult
+			if m := e.response(id); m.Error == nil && json.Unmarshal(m.Result, &made) == nil {
+				sessions = append(sessions[1:], made.Session.ID)
+			}
+		}
+	}
+	for _, id := range asked {
+		if m := e.response(id); m.Error != nil && m.Error.Data.Kind == "" {
+			t.Errorf("refused without a kind: %s", m.Error.Message)
+		}
+	}
+	rawCall[json.RawMessage](e, "shutdown", nil)
+	e.notify("exit", nil)
+	if code := e.exitCode(); code != 0 || strings.Contains(e.log.String(), "panic") {
+		t.Errorf("code %d\n%s", code, e.log)
+	}
+	entries, err := os.ReadDir(filepath.Join(w.home, ".shiro-neko", "sessions"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		switch id, isRecord := strings.CutSuffix(entry.Name(), ".json"); {
+		case isRecord:
+			w.record(id)
+		case entry.Name() != ".lock":
+			t.Errorf("%s is left", entry.Name())
+		}
+	}
+	w.strict()
 }
 
 // A client attaches and detaches, also twice at once, while an answer streams:
@@ -1300,7 +1468,6 @@ func TestAttachWhileAnAnswerStreams(t *testing.T) {
 	e.hello(nil)
 	session := e.create()
 	e.prompt(session, "go")
-	e.onMessage = nil
 	attached := make(map[string]bool)
 	attach := func() (id, text string) {
 		id, text = e.request(wire.MethodSessionAttach, wire.SessionAttachParams{SessionID: session})
@@ -1326,7 +1493,10 @@ func TestAttachWhileAnAnswerStreams(t *testing.T) {
 		}
 		e.response(id)
 	}
-	rawNext[wire.TurnCompleted](e, 0, wire.EventTurnCompleted)
+	last := rawCall[wire.SessionAttachResult](e, wire.MethodSessionAttach, wire.SessionAttachParams{SessionID: session})
+	if it := last.State.Items[len(last.State.Items)-1]; it.Text != answer.String() || len(last.State.LiveItems) > 0 {
+		t.Errorf("in the end %d bytes of %d", len(it.Text), answer.Len())
+	}
 	var seq int64
 	texts := make(map[string]string)
 	for _, m := range e.messages() {

@@ -62,9 +62,10 @@ var ErrOtherHistory = errors.New("the journal does not continue this record")
 // CutShort is the result of a call that was running when the process ended.
 const CutShort = "Error: the program ended while this call ran. It did not finish; its effects are unknown."
 
-// Replay adds to the record what its journal has beyond it, and sets Seq. A response that was not whole is closed: calls without
-// a result get one that says so. The record is unchanged when the journal does
-// not continue it; then the error is ErrOtherHistory.
+// Replay adds to the record what its journal has beyond it, and sets Seq. A
+// response that was not whole is closed: calls without a result get one that
+// says so. When the journal does not continue the record, only what comes
+// before that place is added, and the error is ErrOtherHistory.
 func (s *Session) Replay(entries []Entry) error {
 	next := *s
 	var open *Entry // the last response, until its messages come
@@ -80,7 +81,12 @@ func (s *Session) Replay(entries []Entry) error {
 		}
 		switch e.Kind {
 		case EntryMessage, EntryResponse:
+			if e.At > len(next.Messages) { // whoever wrote it had closed the step
+				next.end(open, results)
+				open, results = nil, nil
+			}
 			if done, err := next.known(e); err != nil {
+				*s = next // what came before is good
 				return err
 			} else if done {
 				continue
@@ -101,16 +107,23 @@ func (s *Session) Replay(entries []Entry) error {
 			next.InputTokens, next.OutputTokens, next.CostUSD = e.InputTokens, e.OutputTokens, e.CostUSD
 		}
 	}
-	if open != nil {
-		next.Messages = append(next.Messages[:len(next.Messages):len(next.Messages)], open.Message)
-		if closed := closing(open.Message, results); len(closed) > 0 {
-			next.Messages = append(next.Messages, Tool(closed...))
-		}
-	} else {
-		next.Messages = append(next.Messages[:len(next.Messages):len(next.Messages)], approved(next.Messages, results)...)
-	}
+	next.end(open, results)
 	*s = next
 	return nil
+}
+
+// end adds what a step that did not come to its messages left: its response,
+// with a result for each call, or the results of calls that were approved.
+func (s *Session) end(response *Entry, results []Part) {
+	s.Messages = s.Messages[:len(s.Messages):len(s.Messages)]
+	if response == nil {
+		s.Messages = append(s.Messages, approved(s.Messages, results)...)
+		return
+	}
+	s.Messages = append(s.Messages, response.Message)
+	if closed := closing(response.Message, results); len(closed) > 0 {
+		s.Messages = append(s.Messages, Tool(closed...))
+	}
 }
 
 // known reports whether the transcript has e's message already.
