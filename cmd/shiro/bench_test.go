@@ -102,16 +102,21 @@ func BenchmarkToolSteps(b *testing.B) {
 }
 
 func steps(s *server, session, tool string, n int) time.Duration {
-	input := map[string]args{"read_file": {"path": "a.txt"}, "bash": {"command": "true"}}[tool]
 	script := make([]mock.Step, n, n+1)
-	for i := range script {
+	for i := range script { // no two calls are the same, or the turn would be stopped
+		input := map[string]args{"read_file": {"path": "a.txt", "limit": 20 + i}, "bash": {"command": fmt.Sprint("true ", i)}}[tool]
 		script[i] = mock.Reply(mock.Reasoning("next"), mock.Call(tool, input))
 	}
+	before := len(s.w.model.Requests())
 	s.w.model.Script(append(script, mock.Say("done"))...)
 	begun := time.Now()
 	s.prompt(session, "go")
 	s.ended()
-	return time.Since(begun)
+	took := time.Since(begun)
+	if got := len(s.w.model.Requests()) - before; got != n+1 {
+		s.w.t.Fatalf("%d requests in a turn of %d steps", got, n)
+	}
+	return took
 }
 
 // Opening a stored conversation of 2 120 messages, whole, and the next request
