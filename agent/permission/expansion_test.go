@@ -196,7 +196,7 @@ func TestExpansions(t *testing.T) {
 			"sed -e 's/a/b/g;/x/d' y",
 			"find . -name '*.go' -newer x",
 			"tar czf x.tgz src",
-			"rg -g '*.go' TODO",
+			"rg -g '*.go' main",
 			"n=$(ls); ls $((n + 1))",
 			"CGO_ENABLED=0 GOOS=linux go test ./...",
 		}},
